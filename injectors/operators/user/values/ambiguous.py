@@ -175,7 +175,9 @@ def _draw_open(
     """Leave one value open, and in most messages say so: first one that can go or be told less exactly."""
     for one, place in sorted(rng.shuffled(found), key=lambda each: _is_second_choice(each[1])):
         made = _draw_edit(target, rng, setting, one, place)
-        if made is None or _is_stripped(target.text, made.edit):
+        if made is not None and _is_broken(target.text, made.edit):
+            made = _draw_words(target, rng, setting, one, place)
+        if made is None or _is_stripped(target.text, made.edit) or _is_broken(target.text, made.edit):
             continue
         said = _draw_remark(target, rng, setting, one, place, made)
         if said is None:
@@ -199,6 +201,20 @@ def _is_second_choice(place: Place) -> bool:
 def _is_stripped(text: str, edit: dict[str, Any]) -> bool:
     """Whether nothing that was asked for is left."""
     return len(_WORD.findall(apply_edits(text, [edit]))) < LEAST_LEFT
+
+
+def _is_broken(text: str, edit: dict[str, Any]) -> bool:
+    """Whether what is left out leaves a loose word, or half of a list."""
+    if edit["now"].strip() or edit["was"].endswith(" "):
+        return False  # It qualified a noun, which stays.
+    stop = edit["at"] + len(edit["was"])
+    return _LOOSE.search(text[: edit["at"]]) is not None or _HALF.match(text, stop) is not None
+
+
+_LOOSE = re.compile(
+    r"\b(?:an?|and|are|at|between|but|by|from|in|is|of|on|or|than|the|to|was|were|with),? ?\Z", re.IGNORECASE
+)
+_HALF = re.compile(r",? (?:and|or) (?:at|between|by|for|from|in|on|to|until|with)\b")
 
 
 def _draw_remark(

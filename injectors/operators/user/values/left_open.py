@@ -71,7 +71,7 @@ _CALLED = {
 }
 _SITES = {
     "place": ("location",),
-    "city": ("city", "town", "location"),
+    "city": ("city", "city", "town", "location"),
 }
 """What people call places."""
 _UNIT = re.compile(r"\d[ -]?(second|minute|hour|day|night|week|month|year)s?\b")
@@ -214,7 +214,9 @@ def draw_remark(
     draw = _Draw(target, rng, setting, thing, type, find_asked(target.own) if english else frozenset())
     if english and (thing is None or not rng.chance(_NAMED)):
         found = draw.draw("offer", lambda entry: not _is_named(entry))
-        return None if found is None else Remark([edit, _append(target, rng, setting, edit, found[0])], found[1])
+        return (
+            None if found is None else Remark([edit, _append(target, rng, setting, edit, found[0])], found[1])
+        )
     if english and (beside := _draw_within(draw, edit)) is not None:
         return beside
     parts = ["offer"]
@@ -334,7 +336,7 @@ _BARE = ("who", "where", "when", "how")
 _ABOUT = re.compile(r"\b(?:about|on|of|for)\}? \{which\}")
 """Questions of one word, and words that don't go before them: nobody says `more on who`."""
 _NAMES = re.compile(r"\{(?:thing|which)\}")
-_NO_ARTICLE = (*"aeiou", _NAME_OF)
+_NO_ARTICLE = (*"aeiou", _NAME_OF, "number of ")
 _ARTICLE = re.compile(r"\ba \{thing\}")
 
 

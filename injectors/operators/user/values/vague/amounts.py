@@ -55,9 +55,7 @@ _BY_UNIT = {
 }
 
 
-def find_amount(
-    text: str, one: Mention, before: str
-) -> Place | None:
+def find_amount(text: str, one: Mention, before: str) -> Place | None:
     """The place of a number of which its own noun, or the one before it, says what it is."""
     if one.type in _NUMBERS and (sized := _SIZED.search(text, max(0, one.start - _LONGEST), one.start)):
         return _find_size(text, one, sized)
@@ -92,7 +90,9 @@ def _find_plain(text: str, one: Mention, before: str) -> Place | None:
     counted = _COUNTED.match(text, end)
     if counted is None or find_next_word(text, end) in UNITS or before not in _BEFORE_COUNT:
         return None
-    few = ("a few {}", "several {}") if 2 < int(one.text) <= _MOST_FEW else ("a number of {}", "a bunch of {}")
+    few = (
+        ("a few {}", "several {}") if 2 < int(one.text) <= _MOST_FEW else ("a number of {}", "a bunch of {}")
+    )
     forms = tuple(form.format(text[end + 1 : counted.end()]) for form in few)
     if int(one.text) <= 2:
         return None
@@ -103,7 +103,7 @@ _MOST_FEW = 12
 _BEFORE_COUNT = make_words("after for in of over with")
 _UNIT = re.compile(rf" ?(?:[a-zA-ZΩ°]{{1,3}}(?:/[a-z]+)?|{'|'.join(sorted(UNITS))})(?!\w)")
 _PORTION = re.compile(rf" ?(?:{'|'.join(sorted(UNITS))}) of (?=[a-z]{{3,}})")
-_BEFORE_PORTION = make_words("for from heat in into make of need using with")
+_BEFORE_PORTION = make_words("add buy drink eat for from get heat pour put in into make of need using with")
 _PARTY = make_words("2 3 4 5 6 7 8 two three four five six seven eight")
 _STATED = re.compile(r"(?<=\w) whose (?P<noun>(?:[a-z]+ )?(?P<head>[a-z]+)) (?:is|are) $")
 

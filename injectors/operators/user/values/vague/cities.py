@@ -72,6 +72,9 @@ def _find_town(text: str, one: Mention, end: int, before: str) -> Place | None:
         )
     if before == "from" and is_known(one.text) and _FAR.search(text[:head]):
         return Place(head, end, lambda entry: entry.text.startswith("from "), called="location", value=value)
+    if before == "to" and _NEAREST.search(text[:head]):
+        whole = leave_out(Place(head, end, None), text, GO_ON)
+        return None if whole.dropped is None else _cut(whole, value)
     if before in ("to", "from") and _TRIPS.search(text[:head]) and lead not in _NEED_END:
         whole = leave_out(Place(head, end, None), text, GO_ON)
         called = "destination" if before == "to" else "starting point"
@@ -103,4 +106,5 @@ _TRIPS = re.compile(
     r"\b(?:bus(?:es)?|cab|car|courier|deliver|directions|drive|ferry|flights?|fly|journey|parcel|rides?|route|seats?|send|ship|shuttle"
     r"|taxi|tickets?|trains?|transfer|travel|trip|uber)\b"
 )
+_NEAREST = re.compile(r"\b(?:closest|nearest) (?:[a-z]+ ){1,3}$|\b(?:closest|nearest) [a-z]+(?: [a-z]+)?$")
 _FAR = re.compile(r"\b(?:distance|far)\b")

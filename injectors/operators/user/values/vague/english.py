@@ -229,7 +229,7 @@ _QUALIFIER = re.compile(
     r" ([a-z]{3,})"
 )
 _NEEDS_MORE = make_words(
-    "category class color colour format genre kind one ones language layout level manner mode number order size status"
+    "category class color colour format genre kind one ones language layout level manner mode number order permission permissions rights size status"
     " style theme tone type unit units version way"
 )
 """Nouns that say nothing by themselves: `in a format`."""

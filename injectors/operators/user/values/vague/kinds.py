@@ -114,7 +114,7 @@ def _find_named(  # noqa: PLR0911
     if before == "the" and one.text[:1].isupper() and kind in _WITH_ARTICLE:
         start -= len("the ")
         before = find_word_before(text, start)
-    if before in _KINDS and one.type is not ValueType.OPTION:
+    if before in _KINDS | _MORE_KINDS and one.type is not ValueType.OPTION:
         kind, start = before, start - len(before) - 1
         before = find_word_before(text, start)
         if before not in _BEFORE and find_word_before(text, start - len(before) - 1) == "the":

@@ -46,7 +46,9 @@ def find_limit(text: str, one: Mention) -> Place | None:
     found = _CLAUSE.search(text, max(0, one.start - _LONGEST), one.start)
     rest = _REST.match(text, one.end)
     stop = one.end if rest is None else rest.end()
-    if found is None or not (ends_clause(text, stop) or find_next_word(text, stop) in GO_ON - {"than"}):
+    if found is None or not (
+        ends_clause(text, stop) or find_next_word(text, stop) in GO_ON - {"and", "or", "than"}
+    ):
         return None
     if (
         not text[found.start() - 1 : found.start()].isalpha()

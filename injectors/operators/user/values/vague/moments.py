@@ -93,7 +93,10 @@ def find_time(text: str, one: Mention, start: int, end: int, before: str) -> Pla
             return None
         return Place(*gone.dropped_span, dropped="", value=(start - len(before) - 1, end))
     daily = find_next_word(text, end) in ("every", "each")
-    if (qualifies(text, end) and not daily) or before in _NO_MOMENTS | _FROM | DETERMINERS | {"around", "about"}:
+    if (qualifies(text, end) and not daily) or before in _NO_MOMENTS | _FROM | DETERMINERS | {
+        "around",
+        "about",
+    }:
         return None
     if before == "at":
         start -= len("at ")

@@ -65,6 +65,8 @@ _MEASURED = make_words(
     """
 )
 """What a number without a noun of its own measures."""
+_TOLD_BARE = make_words("altitude angle depth distance height")
+"""Measures that something has without saying how much: `thrown at an angle`."""
 _OF = re.compile(r"\b(?:an?|the) (?P<noun>(?:[a-z]+ ){0,2}?(?P<head>[a-z]+)) of (?:about )?[$€£]?$")
 """`a height of`, before the value."""
 _MEASURES = re.compile(r" ?(?:%|°[CF]?\b|[a-z]{1,3}/(?:s|h|m|hr)\^?\d?|[a-z]+ per [a-z]+)")
@@ -76,6 +78,13 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
         return find_year(text, value, start, end, before)
     if (value is not None and value < 2) or _LISTED.match(text, end):
         return None
+    if (
+        value is not None
+        and (old := _YEARS_OLD.match(text, end))
+        and _I_AM.search(text, max(0, start - 6), start)
+    ):
+        forms = tuple(f"in my {decade}" for decade in _DECADES.get(value // 10, ()))
+        return Place(start, old.end(), None, forms=forms, called="age") if forms else None
     if is_numbered(text, one, before) and (before != "order" or _COUNTED.match(text, end) is None):
         return find_id(text, one, start, end, before)
     if before in _SERIES and (counted := _COUNTED.match(text, end)) is not None:
@@ -139,8 +148,16 @@ def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) 
     if before and before in (one.thing or "").split():
         return _find_behind_noun(text, start, stop, before)
     if (told := _OF.search(text, max(0, start - 60), start)) is not None:
+        value = (start, stop)
         known = told["head"] in (*called, *named) or told["head"] in _MEASURED
-        return _round(text, one, start, told["noun"]) if known else None
+        rounded = _round(text, one, start, told["noun"]) if known else None
+        if (
+            rounded is None
+            and told["head"] in _TOLD_BARE
+            and (ends_clause(text, stop) or find_next_word(text, stop) in GO_ON)
+        ):
+            return Place(told.end("noun"), stop, dropped="", called=told["noun"], value=value)
+        return rounded
     if before == "from" and called == ["distance"] and _FALLS.search(text[max(0, start - 40) : start]):
         called = ["height"]
     runs = called == ["distance"] and _RUNS.search(text, max(0, start - 16), start) is not None
@@ -159,9 +176,15 @@ def _round(text: str, one: Mention, start: int, called: str) -> Place | None:
     forms = list_rounded(value) if value is not None else ()
     if value is not None and _FEW_FROM <= value <= _MOST_FEW and find_next_word(text, one.end) in _MANY:
         forms = ("a few", "several")
+    if _RATED.match(text, one.end):
+        return None
+    if text.endswith(("at ", "by "), 0, start):
+        forms = tuple(form for form in forms if "between" not in form)
     return Place(start, one.end, None, forms=forms, called=called) if forms and one.text.isdecimal() else None
 
 
+_RATED = re.compile(r" [a-z]+ (?:per|a|an) [a-z]+\b")
+"""What a rate is told by: `12 liters per minute`."""
 _FEW_FROM = 3
 _RUNS = re.compile(r"\b(?:cover|driv|fl[iy]|goe?|ran|rid|run|travel|walk)[a-z]* $")
 _BOUNDS = make_words("above below exceeds over than under")
@@ -173,7 +196,9 @@ def _find_bound(text: str, one: Mention, start: int, stop: int) -> Place | None:
     if called not in _MEASURED or qualifies(text, stop) or called in ("amount", "time"):
         return None
     found = _round(text, one, start, called)
-    few = () if found is None else tuple(form for form in found.forms if form.endswith(("hundred", "thousand")))
+    few = (
+        () if found is None else tuple(form for form in found.forms if form.endswith(("hundred", "thousand")))
+    )
     return Place(start, one.end, None, forms=few, called=called) if few else None
 
 
@@ -255,8 +280,8 @@ def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Pl
     limit = _BUDGET.search(text, max(0, start - 24), start)
     if limit is not None:
         return _find_budget(text, limit, start, end)
-    each = find_next_word(text, end) in _EACH or re.match(r" (?:and|or) [$€£]?\d", text[end:])
-    if each and not _TO_SOMEBODY.match(text, end):
+    each = find_next_word(text, end) in _EACH or re.match(r" (?:and|or|to) [$€£]?\d", text[end:])
+    if each:
         return None
     unit, ahead = one.text.rpartition(" ")[2], text[max(0, start - 40) : start]
     if unit.isalpha() and unit not in ("USD", "EUR", "GBP") and _CONVERTED.search(ahead):
@@ -288,7 +313,9 @@ def _round_money(one: Mention, start: int, end: int) -> Place | None:
     forms = list_rounded(value)
     if sign := found["sign"]:
         forms = tuple(
-            re.sub(r"(\d[\d,]*)", rf"{sign}\1", form) if any(map(str.isdigit, form)) else f"{form} {_SIGNS[sign]}"
+            re.sub(r"(\d[\d,]*)", rf"{sign}\1", form)
+            if any(map(str.isdigit, form))
+            else f"{form} {_SIGNS[sign]}"
             for form in forms
         )
     else:
@@ -303,6 +330,8 @@ _SIGNS = {"$": "dollars", "€": "euros", "£": "pounds"}
 def _find_amount(one: Mention, ahead: str, start: int, end: int, before: str) -> Place | None:
     """Of what is paid, owed or worked out, behind the words `ahead`: it is left out, rounded, or `some
     money`."""
+    if before in _LIMITS - {"and"}:
+        return None
     rounded = _round_money(one, start, end)
     if (named := _AMOUNT_OF.search(ahead)) is not None:
         noun = named["noun"]
@@ -326,18 +355,15 @@ _SET_TO = re.compile(
 _PRICED = re.compile(r"\b(?:bought|buy|cost|priced|purchased|sell|sold|trading|valued|worth)\b[^.,;]{0,20} $")
 _PER = re.compile(r" (?:a|per|each) (?:night|day|person|month|week)\b|/(?:night|day|month|person)\b")
 _AMOUNT_OF = re.compile(
-    r"\b(?:a|an|the|my) (?:[a-z]+ ){0,2}(?P<noun>balance|bill|budget|capital|deposit|fee|fine|grant|income"
-    r"|investment|invoice|loan|mortgage|payment|price|principal|salary|tip) of $"
+    r"\b(?:a|an|the|my) (?:[a-z]+ ){0,2}(?P<noun>balance|bill|budget|cap|capital|deposit|fee|fine|grant|income"
+    r"|investment|invoice|limit|loan|mortgage|payment|price|principal|salary|tip) of [$€£]?$"
 )
 _CONVERTED = re.compile(
     r"\b(?:how (?:much|many [a-z]+) (?:is|are)|change|convert|exchange|swap|turn|worth of|value of) [$€£]?$",
     re.IGNORECASE,
 )
 _WORKED_OUT = re.compile(r"\b(?:interest|invest\w*|return|tax|tip|value)\b", re.IGNORECASE)
-_TO_SOMEBODY = re.compile(
-    r" to (?:(?:my|the|our|his|her|their|a) )?(?!(?:dollars|euros|pounds)\b)[A-Za-z]+\b"
-)
-_EACH = make_words("a an each less more off per to")
+_EACH = make_words("a an each less more off per")
 _DIGITS_OF_YEAR = 4
 
 
@@ -356,7 +382,9 @@ def find_year(text: str, value: int, start: int, end: int, before: str) -> Place
     return Place(*gone.dropped_span, dropped="", called="year", type=ValueType.DATE, value=(start, end))
 
 
-_RANGED = re.compile(r" ?(?:to|and|or|until|till|through|-|–) ?(?:the )?\d")
+_RANGED = re.compile(
+    r" ?(?:to|and|or|until|till|through|-|–) ?(?:the )?(?:\d|(?:earlier|later|newer|older)\b)"
+)
 _DAY_BEFORE = re.compile(
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December) ?$"
 )
@@ -372,15 +400,18 @@ _PAID = re.compile(
 def find_duration(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     unit = re.split(r"[ -]", one.text)[-1]
     called = _count_of(unit if unit.endswith("s") else f"{unit}s")
-    if re.search(r"\d $", text[:start]):
-        return None  # `$90 a day`
+    if re.search(r"(?:\d|\bhalf) $", text[:start]):
+        return None  # `$90 a day`, `half an hour`
     if qualifies(text, end) or "-" in one.text:
         if before in ("a", "an") and find_next_word(text, end)[:1] not in (*"aeiou", ""):
             head = start - len(before) - 1
             return Place(head, end + 1, dropped="A " if text[head].isupper() else "a ", called="length")
         return None
     if before in _SERIES and unit.endswith("s"):
-        return Place(start, end, dropped=f"few {unit}", called=called)
+        found = re.match(r"\d+", one.text)
+        most, larger = _SHORT.get(unit, (0, unit))
+        few = larger if found is not None and most and int(found[0]) > most else unit
+        return Place(start, end, dropped=f"few {few}", called=called)
     forms = list_coarse_forms(one, Language.EN)
     longer = before == "over" or (before == "than" and _LONGER.search(text[:start]) is not None)
     if longer:
@@ -395,6 +426,19 @@ def find_duration(text: str, one: Mention, start: int, end: int, before: str) ->
     return Place(start, end, None, forms=forms, called=called)
 
 
+_SHORT = {
+    "minutes": (90, "hours"),
+    "hours": (30, "days"),
+    "days": (12, "weeks"),
+    "weeks": (9, "months"),
+    "months": (20, "years"),
+}
+"""How many are a few of each, and of what more are a few."""
+_I_AM, _YEARS_OLD = re.compile(r"\bI(?:['’]m| am) $"), re.compile(r"(?: years old|-year-old)\b")
+_DECADES = {
+    at: (name,)
+    for at, name in enumerate("twenties thirties forties fifties sixties seventies eighties".split(), 2)
+}
 _LONGER = re.compile(r"\b(?:longer|more|older) than $")
 
 

@@ -103,7 +103,7 @@ def _article(noun: str) -> str:
 
 _LIKED = frozenset("album book movie player podcast restaurant song team".split())
 _MAKERS = frozenset("actor artist author band composer designer director painter singer".split())
-_OWNED = frozenset("bank club company gym medication school team university".split())
+_OWNED = frozenset("bank club gym medication school team university".split())
 
 
 def find_word_before(text: str, at: int) -> str:

@@ -66,7 +66,11 @@ def find_range(text: str, one: Mention) -> Place | None:
     if _DEFINES.search(text, max(0, start - _LONGEST), start):
         return None
     before = find_word_before(text, start)
-    if _PARTICIPLE.search(before) or not before or (is_small_word(before) and before not in ("it", "me", "there", "open", "them", "us")):
+    if (
+        _PARTICIPLE.search(before)
+        or not before
+        or (is_small_word(before) and before not in ("it", "me", "there", "open", "them", "us"))
+    ):
         return None
     if _NEEDS_RANGE.search(text, max(0, start - _LONGEST), start) or not (
         ends_clause(text, end) or find_next_word(text, end) in GO_ON

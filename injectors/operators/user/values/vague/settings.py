@@ -15,7 +15,9 @@ _SET = re.compile(
     r"(?P<to> (?:to|by) )(?:the )?[$€£]?$",
     re.IGNORECASE,
 )
-_UNIT = re.compile(r"(?:%| ?°[CF]?\b| (?:celsius|degrees|dollars|euros|fahrenheit|minutes|percent|pounds))*", re.I)
+_UNIT = re.compile(
+    r"(?:%| ?°[CF]?\b| (?:celsius|degrees|dollars|euros|fahrenheit|minutes|percent|pounds))*", re.I
+)
 _LONGEST = 80
 _NOT_SET = make_words("file name order price")
 """What nobody sets without saying to what."""

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 
+from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.operators.user.values.shortened import list_titles
-from crosswind.injectors.operators.user.values.small_words import DETERMINERS, make_words, qualifies
+from crosswind.injectors.operators.user.values.small_words import (
+    DETERMINERS,
+    is_small_word,
+    make_words,
+    qualifies,
+)
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague.cities import NAME_GOES_ON
 from crosswind.injectors.operators.user.values.vague.place import (
@@ -75,6 +81,9 @@ def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place
     if ahead in ("the", "this", "that"):
         noun -= len(ahead) + 1
         ahead = find_word_before(text, noun)
+    elif ahead.isalpha() and not (is_small_word(ahead) or ahead in SURE | AMBIGUOUS):
+        own = find_word_before(text, noun - len(ahead) - 1) in ("my", "our")
+        return Place(head - 1, end, dropped="", called=f"{before} number", value=labelled) if own else None
     elif ahead in DETERMINERS or not (ahead == "" or text[noun - 1].isspace()):
         return None
     if ahead in ("book", "buy", "order", "reserve") or _NAMED_SO.search(text[:noun]):
@@ -87,7 +96,9 @@ def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place
     else:
         forms = (f"my {before}", f"that {before} of mine", *_MADE.get(before, ()))
         forms = forms if single else (*forms, f"one of my {before}s")
-    return Place(noun, end, None, thing=before, forms=forms, withholds=True, value=labelled) if forms else None
+    return (
+        Place(noun, end, None, thing=before, forms=forms, withholds=True, value=labelled) if forms else None
+    )
 
 
 _HAPPENS = make_words(
@@ -134,7 +145,11 @@ def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pla
     if _is_addressed(text, one, start, before):
         return Place(start, end, lambda entry: not _has_coarse(entry), type=ValueType.NAME, called="name")
     sure = one.text.startswith(_TITLES) or before == "pay" or not PERSONS.isdisjoint(called)
-    ends = not (qualifies(text, end) or NAME_GOES_ON.match(text, end)) and text[start - 2].islower()
+    ends = (
+        find_next_word(text, end) not in ("and", "or")
+        and not (qualifies(text, end) or NAME_GOES_ON.match(text, end))
+        and text[start - 2].islower()
+    )
     if not (ends and is_person(one)) or before not in (
         _BEFORE_PERSON if not sure else _BEFORE_PERSON | {"see"}
     ):

@@ -16,9 +16,7 @@ _IN_UNIT = re.compile(
     r"|metres|centimeters|miles|feet|inches|liters|litres|gallons|joules|watts|pascals|newtons|minutes|hours)\b",
     re.IGNORECASE,
 )
-_CONVERTS = re.compile(
-    r"(?i)\b(?:convert|how many|translate|express)|\d[^,.?!]{0,24} in$"
-)
+_CONVERTS = re.compile(r"(?i)\b(?:convert|how many|translate|express)|\d[^,.?!]{0,24} in$")
 """What says little without the unit, or has one of its own: `convert it in miles`, `5 feet in inches`."""
 
 
