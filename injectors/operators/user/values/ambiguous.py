@@ -50,7 +50,7 @@ NOBODY = "nobody could be asked for what the user would leave open"
 _ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
 _LEFT_OUT = 0.4
 """How often a value that could be told less exactly is left out with its preposition instead."""
-_SILENT = 0.25
+_SILENT = 0.22
 """How often the user doesn't say that the value is open."""
 LEAST_LEFT = 3
 """Words of a message that still asks for something."""
@@ -69,7 +69,7 @@ _SHORTENED = 0.6
     aliases=("ambiguity",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
     effect=Effect.ADDS,
-    version=10,
+    version=11,
 )
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.

@@ -56,8 +56,8 @@ _NO_NOUNS = make_words(
     meters metres miles mind minutes hours days nothing order one ones online particular people person place
     private progress public question reference return sale shape short something someone stock store sum
     sure terms time times total town tune turn type types use vain view yesterday units words work school
-    dollars euros pounds yen rupees currency celsius fahrenheit name names date size price mass speed value number numbers each same both many more most much other
-    person persons kids children adults anything
+    dollars euros pounds yen rupees currency celsius fahrenheit name names date size price mass speed value
+    number numbers each same both many more most much other person persons kids children adults anything
     """
 )
 """What behind a preposition is no such thing."""

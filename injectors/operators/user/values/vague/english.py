@@ -14,8 +14,9 @@ from crosswind.injectors.operators.user.values.vague.cities import find_city, is
 from crosswind.injectors.operators.user.values.vague.kinds import find_kind
 from crosswind.injectors.operators.user.values.vague.limits import find_both, find_keyed, find_limit
 from crosswind.injectors.operators.user.values.vague.moments import find_date, find_time
+from crosswind.injectors.operators.user.values.vague.money import find_money
 from crosswind.injectors.operators.user.values.vague.nouns import find_named
-from crosswind.injectors.operators.user.values.vague.numbers import find_duration, find_money, find_number
+from crosswind.injectors.operators.user.values.vague.numbers import find_duration, find_number
 from crosswind.injectors.operators.user.values.vague.others import find_other
 from crosswind.injectors.operators.user.values.vague.place import (
     Place,
@@ -229,8 +230,8 @@ _QUALIFIER = re.compile(
     r" ([a-z]{3,})"
 )
 _NEEDS_MORE = make_words(
-    "category class color colour format genre kind one ones language layout level manner mode number order permission permissions rights size status"
-    " style theme tone type unit units version way"
+    "category class color colour format genre kind language layout level manner mode number one ones order"
+    " permission permissions rights size status style theme tone type unit units version way"
 )
 """Nouns that say nothing by themselves: `in a format`."""
 _SEVERAL = make_words(

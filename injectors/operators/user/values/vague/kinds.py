@@ -22,10 +22,10 @@ from crosswind.injectors.values.parameters import ValueType
 
 _KINDS = make_words(
     """
-    actor actress airline airport album artist author book brand city club company competition conference country
-    county course currency director dish drug event exchange festival game genre hotel index ingredient
-    language league location material medication movie museum park place player podcast port product
-    restaurant route school server show song species sport stadium state station stock store subject team
+    actor actress airline airport album artist author book brand city club company competition conference
+    country county course currency director dish drug event exchange festival game genre hotel index
+    ingredient language league location material medication movie museum park place player podcast port
+    product restaurant route school server show song species sport stadium state station stock store subject team
     theater topic tournament town university user venue website
     """
 )
@@ -54,8 +54,6 @@ _NO_KINDS = make_words(
 """Words of parameters that say no kind of thing."""
 _LABELS = make_words("code id no number")
 """What stands before a name, and is none."""
-_LEFT = make_words("airport city country port state station university")
-"""Places that people leave from: they know which."""
 _LEAST_LETTERS = 4
 _BEFORE = make_words("about at by for from in near of on to with")
 _MAKERS = make_words("artist author player")
@@ -111,43 +109,39 @@ def _find_named(  # noqa: PLR0911
     ):
         return None
     kind = _read_kind(one.thing)
-    if before == "the" and one.text[:1].isupper() and kind in _WITH_ARTICLE:
-        start -= len("the ")
-        before = find_word_before(text, start)
+    article = before == "the" and one.text[:1].isupper() and kind in _WITH_ARTICLE
     if before in _KINDS | _MORE_KINDS and one.type is not ValueType.OPTION:
         kind, start = before, start - len(before) - 1
         before = find_word_before(text, start)
         if before not in _BEFORE and find_word_before(text, start - len(before) - 1) == "the":
             start -= len(before) + 1  # `the tennis player Ann Reed`
             kind, before = f"{before} {kind}", "the"
-        if before == "the":
-            start -= len("the ")
-            before = find_word_before(text, start)
+        article = before == "the"
+    if article:
+        start -= len("the ")
+        before = find_word_before(text, start)
     verb = before in SURE | AMBIGUOUS and one.type is ValueType.NAME
     verb = verb and find_word_before(text, start - len(before) - 1) not in DETERMINERS
-    head = kind.rpartition(" ")[2]
-    if (
-        len(kind) < _LEAST_LETTERS
-        or not _is_kind(head, one.type)
-        or not (before in _BEFORE or verb)
-        or (before == "from" and head in _LEFT)
-    ):
+    if one.type is ValueType.OPTION or not (before in _BEFORE or verb):
         return None
-    kind, head = ("company", "company") if head in ("stock", "symbol", "ticker") else (kind, head)
-    if head.endswith("ed"):
+    if len(kind) < _LEAST_LETTERS or not _is_kind(kind.rpartition(" ")[2], one.type):
         return None
-    if one.type is ValueType.OPTION or (before in ("from", "to") and kind in _TRAVELLED):
-        return None
-    if before == "by" and not _MADE_BY & {kind, kind.removesuffix("s")}:
-        return None
-    if kind in _PLACES or (before == "in" and kind.removesuffix("s") in _NOT_WITHIN):
-        return None
+    kind = "company" if kind.rpartition(" ")[2] in ("stock", "symbol", "ticker") else kind
     kind = kind if kind.endswith("ss") else kind.removesuffix("s")
+    if not _goes_behind(before, kind):
+        return None
     forms = list_unnamed(kind)
     type = ValueType.OPTION if one.type is ValueType.NAME else None
     return Place(
         start, end, None, forms=forms, withholds=True, called=kind, type=type, value=(one.start, end)
     )
+
+
+def _goes_behind(before: str, kind: str) -> bool:
+    """Whether `this` and its kind can stand behind the word: nobody goes to this city."""
+    if kind.endswith("ed") or kind in _PLACES or (before in ("from", "to") and kind in _TRAVELLED):
+        return False
+    return not (before == "in" and kind in _NOT_WITHIN) and (before != "by" or kind in _MADE_BY)
 
 
 def _read_kind(thing: str | None) -> str:

@@ -22,7 +22,7 @@ _LETTERS = re.compile(
 )
 _POINT = re.compile(rf",? (?:at|when|where|for|with) [a-z] ?= ?{_NUMBER}(?![\w.]\d)")
 _ROOTS = re.compile(
-    rf" (?:with|having|of|from|given) (?:the )?(?P<noun>coefficients|values|numbers|sides|points)(?: of)? "
+    rf" (?:with|having|given) (?:the )?(?P<noun>coefficients|values|numbers|sides|points)(?: of)? "
     rf"{_NUMBER}(?:, ?{_NUMBER})*(?:,? and {_NUMBER})(?![\w.]\d)"
 )
 _LATITUDE, _LONGITUDE = r"-?\d+\.\d+(?: ?°? ?[NS])?", r"-?\d+\.\d+(?: ?°? ?[EW])?"

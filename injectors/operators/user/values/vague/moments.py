@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from crosswind.injectors.operators.user.values.small_words import (
     DETERMINERS,
@@ -88,28 +89,31 @@ def _join_date(phrase: str, coarse: str | None) -> str:
 
 def find_time(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     if before in ("after", "before"):
-        gone = leave_out(Place(start - len(before) - 1, end, None), text, GO_ON)
-        if gone.dropped is None or gone.dropped_span is None:
-            return None
-        return Place(*gone.dropped_span, dropped="", value=(start - len(before) - 1, end))
+        head = start - len(before) - 1
+        gone = leave_out(Place(head, end, None), text, GO_ON)
+        return None if gone.dropped is None else replace(gone, value=(head, end))
     daily = find_next_word(text, end) in ("every", "each")
-    if (qualifies(text, end) and not daily) or before in _NO_MOMENTS | _FROM | DETERMINERS | {
-        "around",
-        "about",
-    }:
+    if (qualifies(text, end) and not daily) or before in _NO_TIMES:
         return None
-    if before == "at":
-        start -= len("at ")
-        said = _PART.search(" ".join(list_coarse_forms(one, Language.EN)))
-        if _NAMED_DAY.search(text[:start]) is not None:
-            return Place(start, end, None, forms=(said[0],)) if said is not None else None
-        if text.startswith(" tomorrow", end):
-            forms = () if said is None else (f"tomorrow {said[0]}", "sometime tomorrow")
-            return Place(start, end + len(" tomorrow"), None, forms=forms)
-        if text.startswith((" on ", " next "), end):
-            return None
-        return leave_out(Place(start, end, join=_join_time), text, GO_ON)
-    return Place(start, end, join=_join_time) if before and not is_small_word(before) else None
+    if before != "at":
+        return Place(start, end, join=_join_time) if before and not is_small_word(before) else None
+    return _find_hour(text, one, start - len("at "), end)
+
+
+_NO_TIMES = _NO_MOMENTS | _FROM | DETERMINERS | {"around", "about"}
+
+
+def _find_hour(text: str, one: Mention, start: int, end: int) -> Place | None:
+    """`at 7 pm`."""
+    said = _PART.search(" ".join(list_coarse_forms(one, Language.EN)))
+    if _NAMED_DAY.search(text[:start]) is not None:
+        return Place(start, end, None, forms=(said[0],)) if said is not None else None
+    if text.startswith(" tomorrow", end):
+        forms = () if said is None else (f"tomorrow {said[0]}", "sometime tomorrow")
+        return Place(start, end + len(" tomorrow"), None, forms=forms)
+    if text.startswith((" on ", " next "), end):
+        return None
+    return leave_out(Place(start, end, join=_join_time), text, GO_ON)
 
 
 _ORDINAL = re.compile(

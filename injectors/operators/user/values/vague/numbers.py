@@ -1,9 +1,8 @@
-"""Where less exact words stand for a number, an amount of money or a time that lasts, in English."""
+"""Where less exact words stand for a number or a time that lasts in an English sentence."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.operators.user.values.left_out import UNITS, is_needless
@@ -15,38 +14,25 @@ from crosswind.injectors.operators.user.values.small_words import (
     make_words,
     qualifies,
 )
+from crosswind.injectors.operators.user.values.vague.money import CONVERTED, LIMITS
 from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     ends_clause,
     find_next_word,
     find_word_before,
     leave_out,
-    withhold,
 )
 from crosswind.injectors.operators.user.values.vague.things import find_id, is_numbered
-from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.coarse import list_coarse_forms, read_count
 from crosswind.injectors.values.english_amounts import list_decades, list_rounded
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
-_LIMITS = make_words(
-    "above at below beyond exactly exceed just least limit max maximum min minimum most only over than"
-    " under up within between and"
-)
-"""Words behind which a number is a limit, or one end of a range."""
 _SERIES = make_words("first last latest next past previous top")
-_BUDGET = re.compile(
-    r"(?P<lead>,? |^)(?:for )?\b(?:under|below|up to|at most|less than|no more than|not more than"
-    r"|cheaper than)"
-    r" [$€£]?$",
-    re.IGNORECASE,
-)
-_COSTS = re.compile(r"(?:\b(?:is|are|be|was|were|costs?|priced|stays?|comes?)|['’]s|['’]re)$")
 _COUNTED = re.compile(
-    r" (?:(?:[a-z]+est|best|big|consecutive|different|first|large|medium|more|new|news|old|other|random|recent"
-    r"|similar|small|top|unique|[A-Z][a-z]+|(?!years?\b)[a-z]{4,}(?<![sg])(?<!ed)) ){0,2}"
+    r" (?:(?:[a-z]+est|best|big|consecutive|different|first|large|medium|more|new|news|old|other|random"
+    r"|recent|similar|small|top|unique|[A-Z][a-z]+|(?!years?\b)[a-z]{4,}(?<![sg])(?<!ed)) ){0,2}"
     rf"{NO_PLURALS}(?P<noun>[a-z]+(?<![su])s|people)\b(?! (?:(?:old|each|per|away|later|ago"
     r"|a (?:second|minute|hour|day|week|month|year)|or (?:more|less|fewer|higher|better))\b|\d))"
 )
@@ -92,13 +78,13 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
     stop = _find_measure(text, end)
     if before in _BOUNDS and stop > end and (place := _find_bound(text, one, start, stop)) is not None:
         return place
-    if before in _LIMITS and not (before in ("at", "to") and stop > end):
+    if before in LIMITS and not (before in ("at", "to") and stop > end):
         return None
-    if after.lower() in _TEMPERATURES and _CONVERTED.search(text[:start]):
+    if after.lower() in _TEMPERATURES and CONVERTED.search(text[:start]):
         forms = (f"this temperature in {after}", f"my temperature reading in {after}")
         span = (start, end + 1 + len(after))
         return Place(*span, None, forms=forms, withholds=True, called="temperature", value=span)
-    if stop > end and after.islower() and _CONVERTED.search(text[:start]):
+    if stop > end and after.islower() and CONVERTED.search(text[:start]):
         return _round(text, one, start, "amount")
     if (stop > end or not qualifies(text, end) or before == "of") and (
         place := _find_measured(text, one, start, stop, before)
@@ -134,7 +120,9 @@ def _find_measure(text: str, end: int) -> int:
     return end + 1 + len(after) if after in UNITS else end
 
 
-def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) -> Place | None:
+def _find_measured(  # noqa: PLR0911
+    text: str, one: Mention, start: int, stop: int, before: str
+) -> Place | None:
     """`a height of 83 m` becomes `a height of a bit over 80 m`; behind `at`, it can go."""
     of = _OF.search(text, max(0, start - 60), start)
     bare = of is None or stop == one.end
@@ -147,17 +135,10 @@ def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) 
         called = (_BY_UNIT.get(after, "") if rate is None else _RATES[rate[1]]).split()
     if before and before in (one.thing or "").split():
         return _find_behind_noun(text, start, stop, before)
-    if (told := _OF.search(text, max(0, start - 60), start)) is not None:
-        value = (start, stop)
-        known = told["head"] in (*called, *named) or told["head"] in _MEASURED
-        rounded = _round(text, one, start, told["noun"]) if known else None
-        if (
-            rounded is None
-            and told["head"] in _TOLD_BARE
-            and (ends_clause(text, stop) or find_next_word(text, stop) in GO_ON)
-        ):
-            return Place(told.end("noun"), stop, dropped="", called=told["noun"], value=value)
-        return rounded
+    if of is not None:
+        known = of["head"] in (*called, *named) or of["head"] in _MEASURED
+        rounded = _round(text, one, start, of["noun"]) if known else None
+        return rounded or _find_bare_measure(text, of, start, stop)
     if before == "from" and called == ["distance"] and _FALLS.search(text[max(0, start - 40) : start]):
         called = ["height"]
     runs = called == ["distance"] and _RUNS.search(text, max(0, start - 16), start) is not None
@@ -168,6 +149,14 @@ def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) 
     if before == "to" and called[-1] in text[max(0, start - 16) : start].split():
         return Place(start - len(" to "), stop, dropped="", called=called[-1], value=(start, stop))
     return _round(text, one, start, called[-1])
+
+
+def _find_bare_measure(text: str, of: re.Match[str], start: int, stop: int) -> Place | None:
+    """`at an angle of 45 degrees` is at an angle."""
+    ends = ends_clause(text, stop) or find_next_word(text, stop) in GO_ON
+    if of["head"] not in _TOLD_BARE or not ends:
+        return None
+    return Place(of.end("noun"), stop, dropped="", called=of["noun"], value=(start, stop))
 
 
 def _round(text: str, one: Mention, start: int, called: str) -> Place | None:
@@ -275,95 +264,6 @@ _PEOPLE = make_words("adults children guests passengers people persons seats tra
 _GROUPS = make_words("crew dinner family group lunch party team")
 
 
-def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    start -= text[start - 1 : start] in ("$", "€", "£")
-    limit = _BUDGET.search(text, max(0, start - 24), start)
-    if limit is not None:
-        return _find_budget(text, limit, start, end)
-    each = find_next_word(text, end) in _EACH or re.match(r" (?:and|or|to) [$€£]?\d", text[end:])
-    if each:
-        return None
-    unit, ahead = one.text.rpartition(" ")[2], text[max(0, start - 40) : start]
-    if unit.isalpha() and unit not in ("USD", "EUR", "GBP") and _CONVERTED.search(ahead):
-        asked = re.search(r"\bhow m", ahead, re.IGNORECASE) is not None
-        own = withhold(start, end, (f"some {unit}", f"my {unit}"), "amount")
-        return _round_money(one, start, end) if asked else own
-    return None if qualifies(text, end) else _find_amount(one, ahead, start, end, before)
-
-
-def _find_budget(text: str, limit: re.Match[str], start: int, end: int) -> Place | None:
-    """`under 900 dollars` becomes `within my budget`, or goes."""
-    if qualifies(text, end) or find_next_word(text, end) in _EACH - {"a", "per"}:
-        return None
-    if _COSTS.search(text, max(0, limit.start() - 12), limit.start()):
-        return None
-    night = _PER.match(text, end)
-    stop = end if night is None else night.end()
-    place = Place(limit.end("lead"), stop, _is_budget, called="budget", value=(start, stop))
-    opens = text[: limit.start()].rstrip()[-1:] in (*".!?", "")
-    return place if opens else place.or_dropped(Place(limit.start(), stop, dropped=""))
-
-
-def _round_money(one: Mention, start: int, end: int) -> Place | None:
-    """`$1,250` becomes `a bit over $1,200`, and 5000 dollars `a few thousand dollars`."""
-    found = _SUM.fullmatch(one.text)
-    value = None if found is None else read_count(found["number"])
-    if found is None or value is None:
-        return None
-    forms = list_rounded(value)
-    if sign := found["sign"]:
-        forms = tuple(
-            re.sub(r"(\d[\d,]*)", rf"{sign}\1", form)
-            if any(map(str.isdigit, form))
-            else f"{form} {_SIGNS[sign]}"
-            for form in forms
-        )
-    else:
-        forms = tuple(f"{form} {found['unit']}" for form in forms)
-    return Place(start, end, None, forms=forms, called="amount") if forms else None
-
-
-_SUM = re.compile(r"(?P<sign>[$€£])?(?P<number>\d[\d,]*(?:\.\d+)?)(?(sign)| (?P<unit>[a-z]+))")
-_SIGNS = {"$": "dollars", "€": "euros", "£": "pounds"}
-
-
-def _find_amount(one: Mention, ahead: str, start: int, end: int, before: str) -> Place | None:
-    """Of what is paid, owed or worked out, behind the words `ahead`: it is left out, rounded, or `some
-    money`."""
-    if before in _LIMITS - {"and"}:
-        return None
-    rounded = _round_money(one, start, end)
-    if (named := _AMOUNT_OF.search(ahead)) is not None:
-        noun = named["noun"]
-        called = noun if noun in _MEASURED else f"{noun} amount"
-        return Place(start - len(" of "), end, dropped="", called=called, value=(start, end))
-    if _PAID.search(ahead) is not None:
-        forms = () if rounded is None else rounded.forms
-        return Place(start, end, _is_sum, forms=forms, called="amount")
-    if before in ("on", "of", "with") and _WORKED_OUT.search(ahead):
-        return rounded or withhold(start, end, ("a sum of money", "some money"), "amount")
-    if before in ("at", "for") and _PRICED.search(ahead):
-        return None if rounded is None else replace(rounded, called="price")
-    owned = before in ("got", "have") or _SET_TO.search(ahead) is not None
-    return rounded if owned else None
-
-
-_SET_TO = re.compile(
-    r"\b(?:amount|balance|bid|budget|cap|fee|goal|limit|offer|price|salary)\b"
-    r"[^.,;]{0,40} (?:as|at|by|is|of|to) [$€£]?$"
-)
-_PRICED = re.compile(r"\b(?:bought|buy|cost|priced|purchased|sell|sold|trading|valued|worth)\b[^.,;]{0,20} $")
-_PER = re.compile(r" (?:a|per|each) (?:night|day|person|month|week)\b|/(?:night|day|month|person)\b")
-_AMOUNT_OF = re.compile(
-    r"\b(?:a|an|the|my) (?:[a-z]+ ){0,2}(?P<noun>balance|bill|budget|cap|capital|deposit|fee|fine|grant|income"
-    r"|investment|invoice|limit|loan|mortgage|payment|price|principal|salary|tip) of [$€£]?$"
-)
-_CONVERTED = re.compile(
-    r"\b(?:how (?:much|many [a-z]+) (?:is|are)|change|convert|exchange|swap|turn|worth of|value of) [$€£]?$",
-    re.IGNORECASE,
-)
-_WORKED_OUT = re.compile(r"\b(?:interest|invest\w*|return|tax|tip|value)\b", re.IGNORECASE)
-_EACH = make_words("a an each less more off per")
 _DIGITS_OF_YEAR = 4
 
 
@@ -388,13 +288,6 @@ _RANGED = re.compile(
 _DAY_BEFORE = re.compile(
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December) ?$"
 )
-_PAID = re.compile(
-    r"\b(transfer|send|pay|withdraw|deposit|move|wire|lend|donate|add|charge|give|owe|put|request|spend)"
-    r"(?: [A-Z]\w+| me| him| her| them){0,2}"
-    r" [$€£]?$",
-    re.IGNORECASE,
-)
-"""What is done with money, before it."""
 
 
 def find_duration(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
@@ -419,7 +312,7 @@ def find_duration(text: str, one: Mention, start: int, end: int, before: str) ->
     if (
         before == "old"
         or not forms
-        or (before in _LIMITS and not longer)
+        or (before in LIMITS and not longer)
         or before in _SERIES | DETERMINERS | {"about", "around"}
     ):
         return None
@@ -440,11 +333,3 @@ _DECADES = {
     for at, name in enumerate("twenties thirties forties fifties sixties seventies eighties".split(), 2)
 }
 _LONGER = re.compile(r"\b(?:longer|more|older) than $")
-
-
-def _is_sum(entry: Entry) -> bool:
-    return not (_is_budget(entry) or "{" in entry.text)
-
-
-def _is_budget(entry: Entry) -> bool:
-    return entry.text.startswith(("within", "at a", "for a", "for not", "for that"))

@@ -91,14 +91,14 @@ def list_unnamed(noun: str) -> tuple[str, ...]:
         return ("another language", "a different language")
     if noun in ("drug", "medicine"):
         return ("my medication", "this medication", f"this {noun}")
-    favorites = (f"my favorite {noun}",) if noun in _LIKED | _MAKERS else ()
-    favorites += (f"{_article(noun)} {noun} I like",) if noun in _MAKERS else ()
-    own = (f"my {noun}",) if noun in _OWNED else ()
-    return (*favorites, *own, f"this {noun}", f"that {noun}")
-
-
-def _article(noun: str) -> str:
-    return "an" if noun[0] in "aeiou" else "a"
+    forms = [f"this {noun}", f"that {noun}"]
+    if noun in _OWNED:
+        forms.insert(0, f"my {noun}")
+    if noun in _MAKERS:
+        forms.insert(0, f"{'an' if noun[0] in 'aeiou' else 'a'} {noun} I like")
+    if noun in _LIKED | _MAKERS:
+        forms.insert(0, f"my favorite {noun}")
+    return tuple(forms)
 
 
 _LIKED = frozenset("album book movie player podcast restaurant song team".split())

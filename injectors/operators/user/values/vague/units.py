@@ -12,8 +12,8 @@ from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType, list_parameters
 
 _IN_UNIT = re.compile(
-    r"(?<=[\w%]) in (?P<unit>celsius|fahrenheit|kelvin|kilograms|grams|pounds|ounces|kilometers|kilometres|meters"
-    r"|metres|centimeters|miles|feet|inches|liters|litres|gallons|joules|watts|pascals|newtons|minutes|hours)\b",
+    r"(?<=[\w%]) in (?P<unit>celsius|fahrenheit|kelvin|kilograms|grams|pounds|ounces|kilometers|kilometres"
+    r"|meters|metres|centimeters|miles|feet|inches|liters|litres|gallons|joules|watts|pascals|newtons|minutes|hours)\b",
     re.IGNORECASE,
 )
 _CONVERTS = re.compile(r"(?i)\b(?:convert|how many|translate|express)|\d[^,.?!]{0,24} in$")
