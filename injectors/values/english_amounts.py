@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.numerals import spell
 
-_LAST_FEW, _LAST_PAIRED = 5, 10
+_LAST_FEW, _LAST_SPELLED, _LAST_PAIRED = 5, 8, 10
 
 
 def list_spans(value: int, unit: str) -> Iterator[str]:
@@ -21,7 +21,7 @@ def list_spans(value: int, unit: str) -> Iterator[str]:
         yield f"a few {unit}"
     if 4 <= value <= _LAST_PAIRED:
         yield f"several {unit}"
-    if 2 < value <= _LAST_PAIRED:
+    if 2 < value <= _LAST_SPELLED:
         low, said, high = (spell(one, Language.EN) for one in (value - 1, value, value + 1))
         yield from (f"{low} or {said} {unit}", f"{said} or {high} {unit}")
     for low_days, high_days, forms in _ROUND_SPANS if days is not None else ():

@@ -75,11 +75,12 @@ class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
 
     Severity: the share of the message's values that become vague, on average: one at most. Only a whole
-    phrase gives way, with its preposition or its noun, and only where what stands there surely reads well.
-    The user says openly that it is left open: behind the message, or beside the place. The user gives it when
-    asked: nothing is vague that this user has said before, nor an answer of a few words, so that each value
-    is asked for once. Quotations, what is to be passed on and what a negation governs stay. Where no user can
-    answer, nothing happens.
+    phrase gives way, with its preposition or its noun, and only where what stands there surely reads well:
+    nothing, a part of the value, or a word that points at it (`this company`), in this order. In most
+    messages the user says that something is left open, behind the message or beside the place, and names it
+    where a word of theirs does. The user gives it when asked: nothing is vague that this user has said
+    before, nor an answer of a few words, so that each value is asked for once. Quotations, what is to be
+    passed on and what a negation governs stay. Where no user can answer, nothing happens.
     """
 
     def draw(  # noqa: PLR0911
@@ -208,13 +209,15 @@ def _is_broken(text: str, edit: dict[str, Any]) -> bool:
     if edit["now"].strip() or edit["was"].endswith(" "):
         return False  # It qualified a noun, which stays.
     stop = edit["at"] + len(edit["was"])
-    return _LOOSE.search(text[: edit["at"]]) is not None or _HALF.match(text, stop) is not None
+    half = _SECOND_HALF if edit["was"].startswith((" with ", " having ")) else _HALF
+    return _LOOSE.search(text[: edit["at"]]) is not None or half.match(text, stop) is not None
 
 
 _LOOSE = re.compile(
     r"\b(?:an?|and|are|at|between|but|by|from|in|is|of|on|or|than|the|to|was|were|with),? ?\Z", re.IGNORECASE
 )
 _HALF = re.compile(r",? (?:and|or) (?:at|between|by|for|from|in|on|to|until|with)\b")
+_SECOND_HALF = re.compile(r",? (?:and|or) (?:an?|at|by|for|from|in|on|the|to|with|\d)")
 
 
 def _draw_remark(

@@ -172,7 +172,7 @@ def ask_which(one: Mention, place: Place, thing: str, rng: SeededRandom) -> str:
         return f"which {thing.removeprefix('exact ')}"
     counted = _COUNTED.fullmatch(thing)
     if counted is not None:
-        asked = (f"how many {counted[1]}", *(("how long",) if one.type is ValueType.DURATION else ()))
+        asked = (f"how many {counted[1]}",)
     return rng.choice(asked) if asked and rng.chance(_AS_QUESTION) else f"the {thing}"
 
 
@@ -184,6 +184,7 @@ _ASKED = {
     ValueType.PLACE: ("which {}",),
     ValueType.NAME: ("which {}",),
     ValueType.MONEY: ("how much",),
+    ValueType.DURATION: ("how long",),
     ValueType.OPTION: ("which {}",),
     ValueType.ID: ("which one", "which one exactly"),
     ValueType.FILE: ("which one",),

@@ -25,8 +25,8 @@ _KINDS = make_words(
     actor actress airline airport album artist author book brand city club company competition conference
     country county course currency director dish drug event exchange festival game genre hotel index
     ingredient language league location material medication movie museum park place player podcast port
-    product restaurant route school server show song species sport stadium state station stock store subject team
-    theater topic tournament town university user venue website
+    product restaurant route school server show song species sport stadium state station stock store
+    subject team theater topic tournament town university user venue website
     """
 )
 """Nouns before a name that tell its kind: `the movie Arrival`."""
@@ -128,13 +128,19 @@ def _find_named(  # noqa: PLR0911
         return None
     kind = "company" if kind.rpartition(" ")[2] in ("stock", "symbol", "ticker") else kind
     kind = kind if kind.endswith("ss") else kind.removesuffix("s")
-    if not _goes_behind(before, kind):
+    if not _goes_behind(before, kind) or (kind == "author" and _CODED.search(text)):
         return None
     forms = list_unnamed(kind)
     type = ValueType.OPTION if one.type is ValueType.NAME else None
     return Place(
         start, end, None, forms=forms, withholds=True, called=kind, type=type, value=(one.start, end)
     )
+
+
+_CODED = re.compile(
+    r"\b(?:bugs?|commits?|issues?|messages?|posts?|pull requests?|repo|tickets?|tweets?)\b", re.I
+)
+"""What has an author, and is no book."""
 
 
 def _goes_behind(before: str, kind: str) -> bool:

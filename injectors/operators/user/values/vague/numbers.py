@@ -154,7 +154,7 @@ def _find_measured(  # noqa: PLR0911
 def _find_bare_measure(text: str, of: re.Match[str], start: int, stop: int) -> Place | None:
     """`at an angle of 45 degrees` is at an angle."""
     ends = ends_clause(text, stop) or find_next_word(text, stop) in GO_ON
-    if of["head"] not in _TOLD_BARE or not ends:
+    if of["noun"] not in _TOLD_BARE or not ends:
         return None
     return Place(of.end("noun"), stop, dropped="", called=of["noun"], value=(start, stop))
 
@@ -292,7 +292,7 @@ _DAY_BEFORE = re.compile(
 
 def find_duration(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     unit = re.split(r"[ -]", one.text)[-1]
-    called = _count_of(unit if unit.endswith("s") else f"{unit}s")
+    called = "duration" if unit.removesuffix("s") in _CLOCKED else _count_of(f"{unit.removesuffix('s')}s")
     if re.search(r"(?:\d|\bhalf) $", text[:start]):
         return None  # `$90 a day`, `half an hour`
     if qualifies(text, end) or "-" in one.text:
@@ -319,6 +319,7 @@ def find_duration(text: str, one: Mention, start: int, end: int, before: str) ->
     return Place(start, end, None, forms=forms, called=called)
 
 
+_CLOCKED = ("hour", "minute", "second")
 _SHORT = {
     "minutes": (90, "hours"),
     "hours": (30, "days"),

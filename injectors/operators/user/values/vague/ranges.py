@@ -118,5 +118,5 @@ def _joins(ahead: str) -> bool:
 
 
 def _put_another(start: int, end: int, kind: str) -> Place:
-    forms = (f"another {kind}", f"one other {kind}", f"some other {kind}")
+    forms = (f"another {kind}", f"a different {kind}") if kind != "number" else ("another number",)
     return Place(start, end, None, forms=forms, withholds=True, called=f"other {kind}", value=(start, end))

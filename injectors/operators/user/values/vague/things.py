@@ -65,7 +65,9 @@ _CONTAINERS = {
 }
 
 
-def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+def find_id(  # noqa: PLR0911
+    text: str, one: Mention, start: int, end: int, before: str
+) -> Place | None:
     """`order W1` becomes `one of my orders`, and `my order W1`, `my order`."""
     head, labelled = start, None
     if before in ("number", "id", "no", "reference") and text[head - 1 :][:1] == " ":
@@ -96,9 +98,11 @@ def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place
     else:
         forms = (f"my {before}", f"that {before} of mine", *_MADE.get(before, ()))
         forms = forms if single else (*forms, f"one of my {before}s")
-    return (
-        Place(noun, end, None, thing=before, forms=forms, withholds=True, value=labelled) if forms else None
-    )
+    after = find_next_word(text, end)
+    forms = tuple(form for form in forms if not (after and form.endswith(f" {after}")))
+    if not forms:
+        return None
+    return Place(noun, end, None, thing=before, forms=forms, withholds=True, value=labelled)
 
 
 _HAPPENS = make_words(
@@ -201,7 +205,7 @@ _WORK = re.compile(r"\b(?:assign|bug|commit|issue|meeting|project|report|review|
 
 def find_file(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     folder = re.search(r"\.\w{1,8}$", one.text) is None
-    if "://" in one.text or qualifies(text, end):
+    if "://" in one.text or qualifies(text, end) or before == "as":
         return None
     if before in ("file", "folder", "directory"):
         start -= len(before) + 1
