@@ -91,7 +91,8 @@ def find_time(text: str, one: Mention, start: int, end: int, before: str) -> Pla
     if before in ("after", "before"):
         head = start - len(before) - 1
         gone = leave_out(Place(head, end, None), text, GO_ON)
-        return None if gone.dropped is None else replace(gone, value=(head, end))
+        needed = _OPEN.search(text[:head]) is not None
+        return None if gone.dropped is None or needed else replace(gone, value=(head, end))
     daily = find_next_word(text, end) in ("every", "each")
     if (qualifies(text, end) and not daily) or before in _NO_TIMES:
         return None
@@ -100,6 +101,7 @@ def find_time(text: str, one: Mention, start: int, end: int, before: str) -> Pla
     return _find_hour(text, one, start - len("at "), end)
 
 
+_OPEN = re.compile(r"\b(?:available|closed|free|open)s? $")
 _NO_TIMES = _NO_MOMENTS | _FROM | DETERMINERS | {"around", "about"}
 
 

@@ -89,9 +89,10 @@ def _find_amount(one: Mention, ahead: str, start: int, end: int, before: str) ->
         return None
     rounded = _round_money(one, start, end)
     if (named := _AMOUNT_OF.search(ahead)) is not None:
-        noun = named["noun"]
-        called = f"{noun} amount" if noun in _WITH_AMOUNT else noun
-        return Place(start - len(" of "), end, dropped="", called=called, value=(start, end))
+        had = named["noun"] in _HAD and named[0].startswith(("a ", "an "))
+        called = f"{named['noun']} amount" if named["noun"] in _WITH_AMOUNT else named["noun"]
+        gone = Place(start - len(" of "), end, dropped="", called=called, value=(start, end))
+        return rounded if had else gone
     if _PAID.search(ahead) is not None:
         forms = () if rounded is None else rounded.forms
         return Place(start, end, _is_sum, forms=forms, called="amount")
@@ -113,6 +114,8 @@ _AMOUNT_OF = re.compile(
     r"\b(?:a|an|the|my) (?:[a-z]+ ){0,2}(?P<noun>balance|bill|budget|cap|capital|deposit|fee|fine|grant"
     r"|income|investment|invoice|limit|loan|mortgage|payment|price|principal|salary|tip) of [$€£]?$"
 )
+_HAD = make_words("balance bill capital grant income price principal salary")
+"""What everybody has one of: a tax on an income says nothing."""
 _WITH_AMOUNT = make_words("capital grant investment invoice loan mortgage")
 _WORKED_OUT = re.compile(r"\b(?:interest|invest\w*|return|tax|tip|value)\b", re.IGNORECASE)
 _EACH = make_words("a an each less more off per")

@@ -244,7 +244,13 @@ def _count(text: str, start: int, end: int, before: str, noun: str, *, few: bool
         return None
     rounded = list_rounded(read_count(text[start:end]) or 0)
     many = tuple(form for form in rounded if form.endswith(("hundred", "thousand"))) or _MANY_MORE
-    forms = ("a few", "several") if few else ("a couple of",) if two else many
+    forms = (
+        ("a few", "several")
+        if few
+        else ("a couple" if text.startswith(" more", end) else "a couple of",)
+        if two
+        else many
+    )
     return Place(start, end, None, forms=forms, called=_count_of(noun))
 
 
@@ -276,7 +282,10 @@ def find_year(text: str, value: int, start: int, end: int, before: str) -> Place
         return None
     place = Place(start, end, None, forms=list_decades(value), called="year", type=ValueType.DATE)
     gone = leave_out(Place(start - len(before) - 1, end, None), text, frozenset())
-    if before == "since" or gone.dropped is None or not is_needless(text, start - len(before) - 1, end):
+    needless = is_needless(text, start - len(before) - 1, end)
+    if value >= _RECENT and before == "in":  # Nobody says `in the 2020s` yet.
+        needless = needless or not _DONE.search(find_word_before(text, start - len(before) - 1))
+    if before == "since" or gone.dropped is None or not needless:
         return place
     assert gone.dropped_span is not None
     return Place(*gone.dropped_span, dropped="", called="year", type=ValueType.DATE, value=(start, end))
@@ -288,6 +297,10 @@ _RANGED = re.compile(
 _DAY_BEFORE = re.compile(
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December) ?$"
 )
+
+
+_RECENT = 2010
+_DONE = re.compile(r"(?:ed|born|built|made|written|won)$")
 
 
 def find_duration(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:

@@ -49,7 +49,9 @@ def find_container(text: str, start: int, end: int) -> Place | None:
     if several is None or before not in ("the", "my", "our"):
         return None
     owners = dict.fromkeys((before, "my", "those"))
-    forms = (*(f"one of {owner} {several}" for owner in owners), f"that {plain} of mine")
+    forms = (*(f"one of {owner} {several}" for owner in owners), f"another {plain}")
+    if find_word_before(text, start - len(before) - 1) not in ("into", "to"):
+        forms = forms[:-1]
     called = plain if plain == "table" else f"{plain} name"
     stop = end + 1 + len(plain)
     return Place(start - len(before) - 1, stop, None, forms=forms, withholds=True, called=called)
@@ -96,10 +98,10 @@ def find_id(  # noqa: PLR0911
             () if single else (f"one of the {before}s", f"one of our {before}s", f"one of those {before}s")
         )
     else:
-        forms = (f"my {before}", f"that {before} of mine", *_MADE.get(before, ()))
+        forms = (f"my {before}", *_MADE.get(before, ()))
         forms = forms if single else (*forms, f"one of my {before}s")
     after = find_next_word(text, end)
-    forms = tuple(form for form in forms if not (after and form.endswith(f" {after}")))
+    forms = tuple(form for form in forms if not (after and form.endswith(" on")))
     if not forms:
         return None
     return Place(noun, end, None, thing=before, forms=forms, withholds=True, value=labelled)
