@@ -22,9 +22,10 @@ _CONVERTS = re.compile(r"(?i)\b(?:convert|how many|translate|express)|\d[^,.?!]{
 
 def find_units(text: str, tools: ToolList) -> Iterator[tuple[Mention, Place]]:
     """Such units, each with its place, where a tool takes a unit."""
-    if not any("unit" in word for one in list_parameters(tools) for word in one.words):
+    found = list(_IN_UNIT.finditer(text))
+    if not (found and any("unit" in word for one in list_parameters(tools) for word in one.words)):
         return
-    for match in _IN_UNIT.finditer(text):
+    for match in found:
         start, end = match.span("unit")
         if _CONVERTS.search(text[: start - 1]) or text.lower().count(match["unit"].lower()) > 1:
             continue
