@@ -25,6 +25,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     find_next_word,
     find_word_before,
     leave_out,
+    withhold,
 )
 from crosswind.injectors.operators.user.values.vague.ranges import find_range, find_second
 from crosswind.injectors.operators.user.values.vague.settings import find_setting_value
@@ -164,9 +165,7 @@ def _find_modifier(  # noqa: PLR0911
         return _leave_out_phrase(text, head, stop, (start, stop))
     if after == thing and before == "the" and thing in _SEVERAL:
         forms = (f"one of the {thing}s",)
-        return Place(
-            head, stop, None, forms=forms, withholds=True, called=f"exact {thing}", value=(start, stop)
-        )
+        return withhold(head, stop, forms, f"exact {thing}", value=(start, stop))
     if after == thing:
         end, after = stop, find_next_word(text, stop)
     if after in _NEEDS_MORE or not qualifies(text, end):
@@ -180,9 +179,7 @@ def _find_modifier(  # noqa: PLR0911
     stop = end + 1 + len(after)
     if before == "the" and after in _SEVERAL and not qualifies(text, stop):
         forms = (f"one of the {after}s",)
-        return Place(
-            head, stop, None, forms=forms, withholds=True, called=f"exact {after}", value=(start, stop)
-        )
+        return withhold(head, stop, forms, f"exact {after}", value=(start, stop))
     several = _PLURAL.match(text, end) is not None and before not in (
         "",
         "of",

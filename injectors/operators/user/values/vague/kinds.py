@@ -132,9 +132,7 @@ def _find_named(  # noqa: PLR0911
         return None
     forms = list_unnamed(kind)
     type = ValueType.OPTION if one.type is ValueType.NAME else None
-    return Place(
-        start, end, None, forms=forms, withholds=True, called=kind, type=type, value=(one.start, end)
-    )
+    return withhold(start, end, forms, kind, type=type, value=(one.start, end))
 
 
 _CODED = re.compile(
@@ -175,5 +173,4 @@ def _find_number(text: str, start: int, end: int) -> Place | None:
     operated = _OPERATED.search(text, max(0, start - 24), start) is not None
     if not operated or not (ends_clause(text, end) or find_next_word(text, end) in GO_ON):
         return None
-    forms = list_unnamed("number")
-    return Place(start, end, None, forms=forms, withholds=True, called="number", value=(start, end))
+    return withhold(start, end, list_unnamed("number"), "number")

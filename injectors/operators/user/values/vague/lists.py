@@ -6,7 +6,12 @@ import re
 from collections.abc import Iterator
 
 from crosswind.injectors.operators.user.values.small_words import GO_ON
-from crosswind.injectors.operators.user.values.vague.place import Place, ends_clause, find_next_word
+from crosswind.injectors.operators.user.values.vague.place import (
+    Place,
+    ends_clause,
+    find_next_word,
+    withhold,
+)
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
@@ -41,18 +46,13 @@ def find_lists(text: str) -> Iterator[tuple[Mention, Place]]:
     for match in _LIST.finditer(text):
         start, end = match.span()
         forms = tuple(form.format(match["noun"]) for form in _HANDFUL)
-        called = match["noun"]
-        place = Place(start, end, None, forms=forms, withholds=True, called=called, value=(start, end))
-        yield _mention(text, start, end), place
+        yield _mention(text, start, end), withhold(start, end, forms, match["noun"])
     for match in _SPOT.finditer(text):
         start, end = match.span()
         if ends_clause(text, end) or find_next_word(text, end) in GO_ON:
             forms = (f"{match['prep']} this place", f"{match['prep']} that spot")
             first = start + len(match["prep"]) + 1
-            place = Place(
-                start, end, None, forms=forms, withholds=True, called="location", value=(first, end)
-            )
-            yield _mention(text, first, end), place
+            yield _mention(text, first, end), withhold(start, end, forms, "location", value=(first, end))
     for match in _ROOTS.finditer(text):
         if ends_clause(text, match.end()):
             first = match.start("noun")

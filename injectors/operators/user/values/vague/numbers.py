@@ -21,6 +21,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     find_next_word,
     find_word_before,
     leave_out,
+    withhold,
 )
 from crosswind.injectors.operators.user.values.vague.things import find_id, is_numbered
 from crosswind.injectors.text.languages import Language
@@ -82,8 +83,7 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
         return None
     if after.lower() in _TEMPERATURES and CONVERTED.search(text[:start]):
         forms = (f"this temperature in {after}", f"my temperature reading in {after}")
-        span = (start, end + 1 + len(after))
-        return Place(*span, None, forms=forms, withholds=True, called="temperature", value=span)
+        return withhold(start, end + 1 + len(after), forms, "temperature")
     if stop > end and after.islower() and CONVERTED.search(text[:start]):
         return _round(text, one, start, "amount")
     if (stop > end or not qualifies(text, end) or before == "of") and (

@@ -11,6 +11,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     ends_clause,
     find_next_word,
     find_word_before,
+    withhold,
 )
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
@@ -119,4 +120,4 @@ def _joins(ahead: str) -> bool:
 
 def _put_another(start: int, end: int, kind: str) -> Place:
     forms = (f"another {kind}", f"a different {kind}") if kind != "number" else ("another number",)
-    return Place(start, end, None, forms=forms, withholds=True, called=f"other {kind}", value=(start, end))
+    return withhold(start, end, forms, f"other {kind}")
