@@ -68,8 +68,8 @@ _PARTS_OF_DAY: Mapping[Language, tuple[tuple[int, tuple[str, ...]], ...]] = {
 
 
 def list_coarse_forms(mention: Mention, language: Language) -> tuple[str, ...]:
-    """The less exact forms of a date, a time or a stretch of it that the language has; often none. An amount
-    of money is never rounded, nor a count: nobody orders about so much."""
+    """The less exact forms of a date, a time or a stretch of it that the language has; often none. A
+    number and an amount of money have none: whether people round them, hangs on the sentence."""
     match mention.type:
         case ValueType.DATE:
             return tuple(_list_dates(mention.text, language))

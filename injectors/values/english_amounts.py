@@ -1,4 +1,4 @@
-"""English for about as many: what people say in place of a year, or a time that lasts."""
+"""English for about as many: what people say in place of a year, a number, or a time that lasts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.numerals import spell
 
-_LAST_FEW, _LAST_PAIRED = 5, 10
+_LAST_FEW, _LAST_SPELLED, _LAST_PAIRED = 5, 8, 10
 
 
 def list_spans(value: int, unit: str) -> Iterator[str]:
@@ -21,7 +21,7 @@ def list_spans(value: int, unit: str) -> Iterator[str]:
         yield f"a few {unit}"
     if 4 <= value <= _LAST_PAIRED:
         yield f"several {unit}"
-    if 2 < value <= _LAST_PAIRED:
+    if 2 < value <= _LAST_SPELLED:
         low, said, high = (spell(one, Language.EN) for one in (value - 1, value, value + 1))
         yield from (f"{low} or {said} {unit}", f"{said} or {high} {unit}")
     for low_days, high_days, forms in _ROUND_SPANS if days is not None else ():
@@ -61,3 +61,32 @@ def list_decades(year: int) -> tuple[str, ...]:
         name = f"{spell(decade % 100, Language.EN).removesuffix('y')}ies"
         return (*told, f"the {name}", f"the {part}{name}")
     return told
+
+
+def list_rounded(value: int) -> tuple[str, ...]:
+    """About how much it is, where people say so: `just under 20`, `a few hundred`. None is a number that
+    could be taken for the value."""
+    if value < _LEAST_ROUNDED:
+        return ()
+    several = next(((size, name) for size, name in _SIZES if value % size == 0 and value // size < 10), None)
+    if several is not None and value // several[0] > 1:
+        many, name = value // several[0], several[1]
+        words = ("a couple of",) if many == 2 else ("a few", "several") if many < 6 else ("several",)
+        return tuple(f"{word} {name}" for word in words)
+    step = next((step for most, step in _STEPS if value < most), 1000)
+    step = step if value % step else 10 * step
+    if value % step == 0 or value < step:
+        return ()
+    low = value - value % step
+    below, above = f"{low:,}" if low != 1000 else "a thousand", f"{low + step:,}"
+    if value - low < step * 0.4:
+        return (f"a bit over {below}", f"a little over {below}", f"just over {below}")
+    if value - low > step * 0.6:
+        return (f"just under {above}", f"a little under {above}", f"almost {above}")
+    return (f"between {low:,} and {above}", f"somewhere between {low:,} and {above}")
+
+
+_LEAST_ROUNDED = 13
+_SIZES = ((100, "hundred"), (1000, "thousand"))
+_STEPS = ((200, 10), (1000, 100), (1500, 500), (20_000, 1000))
+"""Up to which value people round to which step."""

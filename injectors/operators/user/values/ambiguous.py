@@ -15,15 +15,20 @@ from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
 from crosswind.injectors.operators.user.values.documents import is_document
-from crosswind.injectors.operators.user.values.left_open import NAME, ask_which, draw_remark, name_open
+from crosswind.injectors.operators.user.values.left_open import (
+    NAME,
+    Remark,
+    ask_which,
+    draw_remark,
+    name_open,
+)
 from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.spoken_values import SaidBefore, find_spoken
 from crosswind.injectors.operators.user.values.untyped import find_untyped
 from crosswind.injectors.operators.user.values.vague.languages import find_place
-from crosswind.injectors.operators.user.values.vague.place import Place, find_word_before
-from crosswind.injectors.packs.draw import Setting, draw_phrase
+from crosswind.injectors.operators.user.values.vague.place import Place, accept_all, find_word_before
+from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
-from crosswind.injectors.packs.parts import Asked
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Half, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
@@ -43,11 +48,15 @@ LONGEST = 20_000
 TOO_LONG = f"the text has more than {LONGEST} characters, so it is no message that a user leaves open"
 NOBODY = "nobody could be asked for what the user would leave open"
 _ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
-_LEFT_OUT = 0.1
+_LEFT_OUT = 0.4
 """How often a value that could be told less exactly is left out with its preposition instead."""
+_SILENT = 0.22
+"""How often the user doesn't say that the value is open."""
+LEAST_LEFT = 3
+"""Words of a message that still asks for something."""
 _HEDGED = ("a few", "several", "a couple", "about", "between")
 """What a coarse form begins with that needs no other hedge."""
-_BARE = 0.45
+_BARE = 0.7
 """How often a coarse form stands by itself."""
 _SHORTENED = 0.6
 """How often a value that has such words is told by a part of it, or by what it lies in."""
@@ -60,17 +69,18 @@ _SHORTENED = 0.6
     aliases=("ambiguity",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
     effect=Effect.ADDS,
-    version=10,
+    version=11,
 )
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
 
     Severity: the share of the message's values that become vague, on average: one at most. Only a whole
-    phrase gives way, with its preposition or its noun, and only where what stands there surely reads well.
-    The user says openly that it is left open: behind the message, or beside the place. The user gives it when
-    asked: nothing is vague that this user has said before, nor an answer of a few words, so that each value
-    is asked for once. Quotations, what is to be passed on and what a negation governs stay. Where no user can
-    answer, nothing happens.
+    phrase gives way, with its preposition or its noun, and only where what stands there surely reads well:
+    nothing, a part of the value, or a word that points at it (`this company`), in this order. In most
+    messages the user says that something is left open, behind the message or beside the place, and names it
+    where a word of theirs does. The user gives it when asked: nothing is vague that this user has said
+    before, nor an answer of a few words, so that each value is asked for once. Quotations, what is to be
+    passed on and what a negation governs stay. Where no user can answer, nothing happens.
     """
 
     def draw(  # noqa: PLR0911
@@ -94,8 +104,6 @@ class Ambiguous:
         found = list(_find_places(target.text, spoken, setting.language))
         if english and target.tools:
             found += find_untyped(target, said)
-        if english and Asked.LEARN in find_asked(target.own):
-            found = [(one, place) for one, place in found if not _is_unnamed(one, place)]
         if not found:
             return None
         if not target.user_can_answer:
@@ -107,25 +115,11 @@ class Ambiguous:
         return Result(apply_edits(target.text, draw["edits"]), _describe(draw))
 
 
-def _is_unnamed(one: Mention, place: Place) -> bool:
-    """Whether nothing but the kind would be left of what a question is about: `a certain country`."""
-    told = place.called in (one.thing or "").split() and place.called not in _WORLD
-    if told or one.type is ValueType.NUMBER:
-        return False  # Its tool is one for such things.
-    return (
-        place.withholds
-        and place.dropped is None
-        and place.forms[1:2] != ()
-        and place.forms[1].startswith("a particular ")
-    )
-
-
 def _is_statement(text: str) -> bool:
     """Whether a long text asks for nothing."""
     return len(text) > _LONG and "?" not in text and not find_asked(text) and _WISH.search(text) is None
 
 
-_WORLD = ("city", "country", "place")
 _LONG = 300
 _WISH = re.compile(r"\b(?:help|like to|looking for|need|please|want|wish)\b", re.IGNORECASE)
 
@@ -179,89 +173,143 @@ _LONGEST_DAY = 16
 def _draw_open(
     target: UserTarget, rng: SeededRandom, setting: Setting, found: list[tuple[Mention, Place]]
 ) -> Draw | None:
-    """Leave one value open, and say so."""
-    english = setting.language is Language.EN
-    for one, place in rng.shuffled(found):
+    """Leave one value open, and in most messages say so: first one that can go or be told less exactly."""
+    for one, place in sorted(rng.shuffled(found), key=lambda each: _is_second_choice(each[1])):
         made = _draw_edit(target, rng, setting, one, place)
-        if made is None:
+        if made is not None and _is_broken(target.text, made.edit):
+            made = _draw_words(target, rng, setting, one, place)
+        if made is None or _is_stripped(target.text, made.edit) or _is_broken(target.text, made.edit):
             continue
-        edit, phrase, form = made
-        thing = name_open(one, place, coarse=form is not None, rng=rng) if english else None
-        if english and thing is None:
+        said = _draw_remark(target, rng, setting, one, place, made)
+        if said is None:
             continue
-        if thing == "name" and not edit["now"].strip():
-            thing = "rest"  # Nothing is left whose name it could be.
-        thing = "location" if thing == "place" and "place" in target.text else thing
-        named = None if thing is None else (thing, ask_which(one, place, thing, rng))
-        numbered = thing is not None and thing.endswith((" number", " ID"))
-        kind = ValueType.ID if numbered else place.type or one.type
-        vague = english and form is None and len(edit["now"].split()) > 1
-        remark = draw_remark(target, rng, setting, edit, named, kind, vague=vague)
-        if remark is not None:
-            return {
-                "edits": remark.edits,
-                "withheld": [one.text] if form is None else [],
-                "coarse": [] if form is None else [one.text],
-                "phrases": [*([phrase] if phrase else []), remark.entry],
-                "reveal": _word_reveal(rng, setting, one, place.called if form is None else None),
-            }
+        kept = made.form is None
+        return {
+            "edits": said.edits,
+            "withheld": [one.text] if kept else [],
+            "coarse": [] if kept else [one.text],
+            "phrases": [entry for entry in (made.entry, said.entry) if entry],
+            "reveal": _word_reveal(rng, setting, one, place.called if kept else None),
+        }
     return None
+
+
+def _is_second_choice(place: Place) -> bool:
+    """Whether only words stand for the value that tell nothing of it: `this company`."""
+    return place.withholds and place.dropped is None
+
+
+def _is_stripped(text: str, edit: dict[str, Any]) -> bool:
+    """Whether nothing that was asked for is left."""
+    return len(_WORD.findall(apply_edits(text, [edit]))) < LEAST_LEFT
+
+
+def _is_broken(text: str, edit: dict[str, Any]) -> bool:
+    """Whether what is left out leaves a loose word, or half of a list."""
+    if edit["now"].strip() or edit["was"].endswith(" "):
+        return False  # It qualified a noun, which stays.
+    stop = edit["at"] + len(edit["was"])
+    half = _SECOND_HALF if edit["was"].startswith((" with ", " having ")) else _HALF
+    return _LOOSE.search(text[: edit["at"]]) is not None or half.match(text, stop) is not None
+
+
+_LOOSE = re.compile(
+    r"\b(?:an?|and|are|at|between|but|by|from|in|is|of|on|or|than|the|to|was|were|with),? ?\Z", re.IGNORECASE
+)
+_HALF = re.compile(r",? (?:and|or) (?:at|between|by|for|from|in|on|to|until|with)\b")
+_SECOND_HALF = re.compile(r",? (?:and|or) (?:an?|at|by|for|from|in|on|the|to|with|\d)")
+
+
+def _draw_remark(
+    target: UserTarget, rng: SeededRandom, setting: Setting, one: Mention, place: Place, made: _Made
+) -> Remark | None:
+    """The edits, with what the user says of the open value, if they say anything."""
+    if setting.language is not Language.EN:
+        return draw_remark(target, rng, setting, made.edit, None, one.type)
+    if rng.chance(_SILENT):
+        return Remark([made.edit], "")
+    thing = name_open(one, place, coarse=made.form is not None, rng=rng)
+    named = None if thing is None else (thing, ask_which(one, place, thing, rng))
+    numbered = thing is not None and thing.endswith((" number", " ID"))
+    kind = ValueType.ID if numbered else place.type or one.type
+    return draw_remark(target, rng, setting, made.edit, named, kind) or Remark([made.edit], "")
+
+
+class _Made(msgspec.Struct, frozen=True, gc=False):
+    """How a value is made vague."""
+
+    edit: dict[str, Any]
+    entry: str = ""
+    """The pack entry that words it."""
+    form: str | None = None
+    """The less exact words for the value; None: it is withheld."""
 
 
 def _draw_edit(
     target: UserTarget, rng: SeededRandom, setting: Setting, one: Mention, place: Place
-) -> tuple[dict[str, Any], str, str | None] | None:
-    """An edit that makes a value vague, the pack entry that words it, and the coarse form in it."""
-    text, left_out, bare = target.text, rng.chance(_LEFT_OUT), rng.chance(_BARE)
-    english = setting.language is Language.EN
-    bare = bare or (not english and one.type is ValueType.DURATION)
-    forms = list_coarse_forms(one, setting.language)
+) -> _Made | None:
+    """What makes the value vague: other words for it, or nothing where its phrase can go."""
+    goes = place.dropped is not None and rng.chance(_LEFT_OUT)
+    made = None if goes else _draw_words(target, rng, setting, one, place)
+    if made is not None or place.dropped_span is None or place.dropped is None:
+        return made
+    edit = _replace(target.text, *place.dropped_span, place.dropped)
+    return None if edit is None else _Made(edit)
+
+
+def _draw_words(
+    target: UserTarget, rng: SeededRandom, setting: Setting, one: Mention, place: Place
+) -> _Made | None:
+    """Words that stand for the value: a part of it, a coarse form, or a phrase from the packs."""
+    text, accept, language = target.text, place.accept, setting.language
+    if place.forms and (accept is None or rng.chance(_SHORTENED)):
+        said = rng.choice(place.forms)
+        edit = _replace(text, place.start, place.end, place.join(said, said))
+        return None if edit is None else _Made(edit, form=None if place.withholds else said)
+    if accept is None:
+        return None
+    forms = list_coarse_forms(one, language)
     form = rng.choice(forms) if forms else None
-    shortened = rng.choice(place.forms) if place.forms else None
-    accept, drops = place.accept, left_out and place.dropped is not None
-    if shortened is not None and not drops and (accept is None or rng.chance(_SHORTENED)):
-        edit = _replace(text, place.start, place.end, place.join(shortened, shortened))
-        return None if edit is None else (edit, "", None if place.withholds else shortened)
-    stands = form is not None and accept is not None and _stands_alone(one, form, setting.language)
-    fits = accept is not None and accept(_BARE_FORM)
-    if (
-        not drops
-        and stands
-        and fits
-        and form is not None
-        and (bare or is_whole(form) or form.startswith(_HEDGED))
-    ):
-        edit = _replace(text, place.start, place.end, place.join(form, form))
-        return None if edit is None else (edit, "", form)
-    if accept is not None and not drops:
-        slots = {} if place.thing is None else {"thing": place.thing}
-        if form is not None:
-            slots["coarse"] = form
-        phrase, told = None, find_word_before(text, place.start).lower() == "tell"
-        asked = find_asked(target.own) if english else frozenset()
-        for coarse in (True, False) if english and form is not None else (None,):
-            phrase = phrase or draw_phrase(
-                rng,
-                setting,
-                NAME,
-                "vague",
-                slots=slots,
-                type=place.type or one.type,
-                used=target.branch.phrases,
-                accept=lambda entry, coarse=coarse: (  # type: ignore[misc]
-                    accept(entry)
-                    and coarse in (None, _is_coarse(entry))
-                    and (told or asks_for(entry.asks, asked))
-                ),
-            )
+    if form is not None and _stands_alone(one, form, language) and accept(_BARE_FORM):
+        bare = rng.chance(_BARE) or (language is not Language.EN and one.type is ValueType.DURATION)
+        if bare or is_whole(form) or form.startswith(_HEDGED):
+            edit = _replace(text, place.start, place.end, place.join(form, form))
+            return None if edit is None else _Made(edit, form=form)
+    phrase = _draw_vague(target, rng, setting, one, place, form)
+    if phrase is None:
+        return None
+    coarse = form if form is not None and form in phrase.text else None
+    edit = _replace(text, place.start, place.end, place.join(phrase.text, coarse))
+    return None if edit is None else _Made(edit, phrase.entry, coarse)
+
+
+def _draw_vague(
+    target: UserTarget, rng: SeededRandom, setting: Setting, one: Mention, place: Place, form: str | None
+) -> Phrase | None:
+    """A phrase for the value, around its coarse form if there is one."""
+    accept, english = place.accept or accept_all, setting.language is Language.EN
+    slots = {} if place.thing is None else {"thing": place.thing}
+    if form is not None:
+        slots["coarse"] = form
+    told = find_word_before(target.text, place.start).lower() == "tell"
+    asked = find_asked(target.own) if english else frozenset()
+    for coarse in (True, False) if english and form is not None else (None,):
+        phrase = draw_phrase(
+            rng,
+            setting,
+            NAME,
+            "vague",
+            slots=slots,
+            type=place.type or one.type,
+            used=target.branch.phrases,
+            accept=lambda entry, coarse=coarse: (  # type: ignore[misc]
+                accept(entry)
+                and coarse in (None, _is_coarse(entry))
+                and (told or asks_for(entry.asks, asked))
+            ),
+        )
         if phrase is not None:
-            is_coarse = form is not None and form in phrase.text
-            said = place.join(phrase.text, form if is_coarse else None)
-            edit = _replace(text, place.start, place.end, said)
-            return None if edit is None else (edit, phrase.entry, form if is_coarse else None)
-    if place.dropped_span is not None and place.dropped is not None:
-        edit = _replace(text, *place.dropped_span, place.dropped)
-        return None if edit is None else (edit, "", None)
+            return phrase
     return None
 
 

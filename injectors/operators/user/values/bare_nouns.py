@@ -16,6 +16,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     ends_clause,
     find_next_word,
+    leave_out,
     list_unnamed,
     withhold,
 )
@@ -40,6 +41,8 @@ _BARE: Mapping[str, str] = {
     "medium": "in through",
 }
 """By a parameter's last word the prepositions behind which a bare noun fills it."""
+_GONE = make_words("activity dish food fruit hobby ingredient item product sport vegetable")
+"""Kinds that nobody points at: a recipe with chicken is a recipe."""
 _BARE_PLACE = re.compile(
     r"(?<=[a-z] )(?P<prep>about|for|in|of|on|through|with) (?P<noun>[a-z]{3,}(?: [a-z]{4,})?)(?=[ .,?!]|$)"
 )
@@ -53,8 +56,8 @@ _NO_NOUNS = make_words(
     meters metres miles mind minutes hours days nothing order one ones online particular people person place
     private progress public question reference return sale shape short something someone stock store sum
     sure terms time times total town tune turn type types use vain view yesterday units words work school
-    name names date size price mass speed value number numbers each same both many more most much other
-    person persons kids children adults anything
+    dollars euros pounds yen rupees currency celsius fahrenheit name names date size price mass speed value
+    number numbers each same both many more most much other person persons kids children adults anything
     """
 )
 """What behind a preposition is no such thing."""
@@ -77,7 +80,15 @@ def find_bare(text: str, tools: ToolList) -> Iterator[tuple[Mention, Place]]:
         if match["prep"] not in _BARE[kind].split() or not (said and stops) or text.count(said) > 1:
             continue
         if not _NAME_BEHIND.match(text, end):
-            forms = list_unnamed(kind, ends=ends_clause(text, end))
+            if kind in _GONE and match["prep"] == "of":
+                continue
+            if kind in _GONE:
+                gone = leave_out(Place(match.start("prep"), end, None), text, GO_ON)
+                if gone.dropped is not None and gone.dropped_span is not None:
+                    place = Place(*gone.dropped_span, dropped="", called=kind, value=(start, end))
+                    yield Mention(start, end, said, ValueType.WORD, kind), place
+                continue
+            forms = list_unnamed(kind)
             yield Mention(start, end, said, ValueType.WORD, kind), withhold(start, end, forms, kind)
 
 

@@ -11,9 +11,9 @@ from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
 from crosswind.injectors.operators.user.asides.draw import is_small, write_like
 from crosswind.injectors.operators.user.asides.places import find_missing_mark, find_places
 from crosswind.injectors.operators.user.values.contradictions import join_sentence
-from crosswind.injectors.operators.user.values.small_words import make_words, qualifies
+from crosswind.injectors.operators.user.values.small_words import make_words
 from crosswind.injectors.operators.user.values.things import PERSONS
-from crosswind.injectors.operators.user.values.vague.place import Place, ends_clause, find_next_word
+from crosswind.injectors.operators.user.values.vague.place import Place, ends_clause
 from crosswind.injectors.operators.user.values.vague.things import is_person
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
@@ -27,15 +27,13 @@ from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
 NAME = "user.ambiguous"
-_WITHIN, _NOTES, _LACKS, _TAIL = 0.28, 0.65, 0.3, 0.3
-"""How often the user says so in brackets behind the value, by a note of a few words, by what they haven't
-got, and at the end of the last sentence."""
-_BREAKS = ("", "", "\n", "\n\n")
+_NAMED, _WITHIN, _NOTES, _LACKS, _TAIL = 0.65, 0.2, 0.5, 0.35, 0.2
+"""How often the user names what is open; and of these, how often in brackets behind the value, as what is
+still to be decided, as what they haven't got, and at the end of the last sentence."""
+_BREAKS = ("", "", "", "\n", "\n\n")
 """What separates a sentence from the message before it; empty: what the text asks for."""
 _HOW_EXACT = ("", "", "", "exact ", "precise ")
 """What is left open of a value that is told less exactly."""
-_REST = "rest"
-"""What is left open where nothing surely says what it is."""
 _NAME_OF = "name of the "
 _MOST_WORDS = 3
 _KINDS = {
@@ -72,8 +70,8 @@ _CALLED = {
     ValueType.DURATION: "length",
 }
 _SITES = {
-    "place": ("place", "location", "spot", "area"),
-    "city": ("city", "city", "town", "location", "place"),
+    "place": ("location",),
+    "city": ("city", "city", "town", "location"),
 }
 """What people call places."""
 _UNIT = re.compile(r"\d[ -]?(second|minute|hour|day|night|week|month|year)s?\b")
@@ -85,12 +83,26 @@ _SAID = {
     "departure": "departure city",
     "arrival": "destination",
 }
+_PLAIN = make_words(
+    """
+    account address age airport amount angle artist author base birthday book bpm brand branch breed budget
+    cabin city class coefficients color colour company compound cost country cuisine currency date dates day
+    deadline deposit depth destination diet dimensions disease distance dose drug fare fee flavor flavour
+    game genre grade height hotel hour humidity industry ingredient interest language league length level
+    limit location make mass medication model month movie museum name neighborhood number numbers payment
+    percentage player playlist priority price product question quantity radius range rate rating recipe region
+    restaurant room rooms salary school season series shape shop size song species speed sport start state
+    station stock store street style subject team temperature theme time times timezone title topic town
+    duration university value values venue volume wavelength weather weight width year zone
+    """
+)
+"""Nouns of parameters that users say, too."""
 _NUMBERED = make_words("friend patient employee user customer device vehicle")
 
 
 def name_open(one: Mention, place: Place, *, coarse: bool, rng: SeededRandom) -> str | None:
     """What an English user calls the value, without an article: `exact date`, `order number`. None where
-    nothing says it."""
+    nothing says it in a word of theirs."""
     thing = place.called or _name_by_type(one, place)
     thing = rng.choice(_SITES.get(thing, (thing,))) if thing is not None and not coarse else thing
     if one.type is ValueType.PLACE and thing == "city" and one.text in COUNTRIES:
@@ -99,8 +111,11 @@ def name_open(one: Mention, place: Place, *, coarse: bool, rng: SeededRandom) ->
         thing = "name"
     elif thing in _CALLED_BY_NAME - {"name"}:
         thing = f"{_NAME_OF}{thing}"
-    exact = rng.choice(_HOW_EXACT) if coarse and thing != _REST else ""
-    return None if thing is None else f"{exact}{thing}"
+    counted = thing is not None and _COUNTED.fullmatch(thing) is not None
+    if thing is None or not (counted or thing.rpartition(" ")[2] in _PLAIN | {"ID", "address"}):
+        return None
+    exact = rng.choice(_HOW_EXACT) if coarse and not counted else ""
+    return thing if thing.startswith("full ") else f"{exact}{thing}"
 
 
 def _name_by_type(one: Mention, place: Place) -> str | None:
@@ -110,10 +125,10 @@ def _name_by_type(one: Mention, place: Place) -> str | None:
         noun = place.thing or "reference"
         return f"{noun} ID" if noun in _NUMBERED else f"{noun} number"
     if one.type is ValueType.DURATION and (unit := _UNIT.search(one.text)) is not None:
-        return f"number of {unit[1]}s"
+        return "duration" if unit[1] in ("second", "minute", "hour") else f"number of {unit[1]}s"
     kind = _kind_of(one, place)
     named = name_kind(kind, one.thing)
-    return _REST if named == "name" and kind is ValueType.NAME and not is_person(one) else named
+    return None if named == "name" and kind is ValueType.NAME and not is_person(one) else named
 
 
 def _kind_of(one: Mention, place: Place) -> ValueType:
@@ -145,14 +160,12 @@ def _strip(thing: str | None) -> str | None:
 
 def ask_which(one: Mention, place: Place, thing: str, rng: SeededRandom) -> str:
     """The same as the object of what the user says: `the date`, `which day`."""
-    if thing == _REST:
-        return f"the {thing}"
     asked = tuple(
         form.format(thing.removeprefix("exact ").removeprefix("precise ").removeprefix(_NAME_OF))
         for form in _ASKED.get(_kind_of(one, place), ())
     )
-    if thing == "name":
-        asked = ("who", "who exactly") if is_person(one) else ()
+    if thing in ("name", "full name"):
+        asked = ("who exactly",) if is_person(one) else ()
     elif thing.endswith(("name", "number")):
         asked = ()
     elif one.type is ValueType.OPTION and thing.startswith("exact "):
@@ -163,14 +176,15 @@ def ask_which(one: Mention, place: Place, thing: str, rng: SeededRandom) -> str:
     return rng.choice(asked) if asked and rng.chance(_AS_QUESTION) else f"the {thing}"
 
 
-_AS_QUESTION = 0.55
+_AS_QUESTION = 0.7
 _COUNTED = re.compile(r"(?:exact |precise )?number of ([a-z]+)")
 _ASKED = {
-    ValueType.DATE: ("what day", "which day", "when exactly", "when"),
-    ValueType.TIME: ("what time", "when exactly", "when"),
+    ValueType.DATE: ("what day", "which day", "when exactly"),
+    ValueType.TIME: ("what time", "when exactly"),
     ValueType.PLACE: ("which {}",),
     ValueType.NAME: ("which {}",),
     ValueType.MONEY: ("how much",),
+    ValueType.DURATION: ("how long",),
     ValueType.OPTION: ("which {}",),
     ValueType.ID: ("which one", "which one exactly"),
     ValueType.FILE: ("which one",),
@@ -192,34 +206,56 @@ def draw_remark(
     edit: dict[str, Any],
     thing: tuple[str, str] | None,
     type: ValueType,
-    *,
-    vague: bool,
 ) -> Remark | None:
-    """The value's edit with what says that it is left open; None where the message has no place for that.
-    Beside `vague` words, as `a certain height`, the user knows the value and offers it."""
-    text, places = target.text, find_places(target.text, target.own)
-    english, stop = setting.language is Language.EN, edit["at"] + len(edit["was"])
-    within, notes, lacks, tail = (
-        english and not vague and rng.chance(one) for one in (_WITHIN, _NOTES, _LACKS, _TAIL)
-    )
-    asked = find_asked(target.own) if english and not vague else frozenset()
-    draw = _Draw(target, rng, setting, thing, type, asked)
-    beside = english and not vague and _goes_with_bracket(text, edit, stop)
-    if beside and (within or not places.behind):
-        # A noun is named in brackets only where no words for the value stand before them.
-        named = not edit["now"].strip(" ")
-        found = draw.draw(
-            "within", lambda entry: entry.text.startswith("(") and named is bool(_NAMES.search(entry.text))
-        )
-        return None if found is None else Remark([{**edit, "now": f"{edit['now']} {found[0]}"}], found[1])
-    if not places.behind:
+    """The value's edit with what says that something is left open; None where the message has no place for
+    that. `thing` is what the user calls the value; without it, they ask what else the agent needs."""
+    text, english = target.text, setting.language is Language.EN
+    if not find_places(text, target.own).behind:
         return None
-    passed_on = _PASSED_ON.search(text, stop) is not None
-    if tail and not passed_on and (end := _find_tail(text, stop)) is not None:
-        found = draw.draw("within", lambda entry: not entry.text.startswith("("))
-        return None if found is None else Remark([edit, make_edit(end, "", found[0])], found[1])
-    found = draw.draw("note" if notes else "lack" if lacks else "offer")
-    return None if found is None else Remark([edit, _append(target, rng, setting, edit, found[0])], found[1])
+    draw = _Draw(target, rng, setting, thing, type, find_asked(target.own) if english else frozenset())
+    if english and (thing is None or not rng.chance(_NAMED)):
+        found = draw.draw("offer", lambda entry: not _is_named(entry))
+        return (
+            None if found is None else Remark([edit, _append(target, rng, setting, edit, found[0])], found[1])
+        )
+    if english and (beside := _draw_within(draw, edit)) is not None:
+        return beside
+    parts = ["offer"]
+    if english and Asked.ACTION in draw.asked and rng.chance(_NOTES) and not _SETTLED.search(text):
+        parts.insert(0, "note")
+    elif english and (Asked.ACTION in draw.asked or type in _KEPT) and rng.chance(_LACKS):
+        parts.insert(0, "lack")
+    for part in parts:
+        found = draw.draw(part, _is_named if english else None)
+        if found is not None:
+            return Remark([edit, _append(target, rng, setting, edit, found[0])], found[1])
+    return None
+
+
+_KEPT = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
+"""What people have written down somewhere."""
+_SETTLED = re.compile(
+    r"(?i)\b(?:block|booked|bought|cancel|delete|exchange|lost|missed|ordered|paid|purchased|received|refund|remove"
+    r"|return|track|used|was|were)\b"
+)
+"""What tells of a value that isn't to be decided any more."""
+
+
+def _is_named(entry: Entry) -> bool:
+    return _NAMES.search(entry.text) is not None
+
+
+def _draw_within(draw: _Draw, edit: dict[str, Any]) -> Remark | None:
+    """The value's edit with what stands in brackets behind it, or goes on with its sentence."""
+    text, stop = draw.target.text, edit["at"] + len(edit["was"])
+    if draw.rng.chance(_WITHIN) and edit["now"].strip() and ends_clause(text, stop):
+        found = draw.draw("within", lambda entry: entry.text.startswith("("))
+        return None if found is None else Remark([{**edit, "now": f"{edit['now']} {found[0]}"}], found[1])
+    if not draw.rng.chance(_TAIL) or _PASSED_ON.search(text, stop) is not None:
+        return None
+    end = _find_tail(text, stop)
+    found = None if end is None else draw.draw("within", lambda entry: not entry.text.startswith("("))
+    return None if found is None or end is None else Remark([edit, make_edit(end, "", found[0])], found[1])
 
 
 def _append(
@@ -250,7 +286,8 @@ class _Draw(msgspec.Struct, frozen=True, gc=False):
         if self.type is ValueType.OPTION and slots.get("thing", "").startswith("exact "):
             del slots["thing"]  # Nobody tells `the exact door`.
         # Where nothing names the value, an entry for its type says what is left open.
-        for typed in (True, False) if self.thing is None else (False,):
+        english = self.setting.language is Language.EN
+        for typed in (True, False) if self.thing is None and not english else (False,):
             found = draw_phrase(
                 self.rng,
                 self.setting,
@@ -274,7 +311,8 @@ class _Draw(msgspec.Struct, frozen=True, gc=False):
         own, language = self.target.own, self.setting.language
         if part == "within":
             return found.text, found.entry
-        said = found.text[:1].upper() + found.text[1:] if part == "note" else found.text
+        capital = own[:1].isupper() and found.text[-1:] in ".?"
+        said = found.text[:1].upper() + found.text[1:] if capital else found.text
         return write_like(said, own, language), found.entry
 
 
@@ -282,34 +320,29 @@ def _fits(entry: Entry, thing: tuple[str, str] | None) -> bool:
     """Whether its article, or its question, goes with the thing."""
     if thing is None:
         return True
-    asked = _QUESTION.search(entry.text) is not None and thing[0].startswith(_UNASKED)
     if thing[1].startswith(_BARE) and _ABOUT.search(entry.text):
         return False
-    return not asked and not (_ARTICLE.search(entry.text) and thing[0].startswith(_NO_ARTICLE))
+    if thing[1].startswith("the ") and _QUESTION.search(entry.text):
+        return False
+    if thing[0].endswith("s") and _AGREES.search(entry.text):
+        return False
+    return not (_ARTICLE.search(entry.text) and thing[0].startswith(_NO_ARTICLE))
 
 
-_QUESTION = re.compile(r"\b(?:just any|which|what)\}? \{thing\}", re.IGNORECASE)
-_UNASKED = ("exact ", "precise ", "number ", "rest")
+_QUESTION = re.compile(r"\b(?:certain|know|me|sure)\}? \{which\}")
+"""What only a question follows: nobody writes `not sure the date`."""
+_AGREES = re.compile(r"\{thing\} (?:\{one:)?(?:comes|escapes|follows|is|isn)\b")
+"""A verb in the singular."""
 _BARE = ("who", "where", "when", "how")
 _ABOUT = re.compile(r"\b(?:about|on|of|for)\}? \{which\}")
 """Questions of one word, and words that don't go before them: nobody says `more on who`."""
 _NAMES = re.compile(r"\{(?:thing|which)\}")
-_NO_ARTICLE = (*"aeiou", _NAME_OF)
+_NO_ARTICLE = (*"aeiou", _NAME_OF, "number of ")
 _ARTICLE = re.compile(r"\ba \{thing\}")
-
-
-def _goes_with_bracket(text: str, edit: dict[str, Any], stop: int) -> bool:
-    """Whether a bracket can stand there: behind words for the value, or where a clause ends without it."""
-    if edit["now"].strip(" "):
-        if find_next_word(text, stop) == "of":
-            return False
-        return not edit["now"].endswith(" ") and not qualifies(text, stop) and text[stop : stop + 1] in _BREAK
-    return edit["at"] > 0 and ends_clause(text, stop)
 
 
 _PASSED_ON = re.compile(r"\b(?:reminding|saying|tell|telling|that)\b")
 """What somebody else is told, to which the end of the sentence would belong."""
-_BREAK = ("", " ", ".", "!")
 
 
 def _find_tail(text: str, stop: int) -> int | None:

@@ -86,7 +86,7 @@ def find_adjunct(text: str, one: Mention) -> Place | None:
     start, end, called_so = one.start, one.end, _count(text, one)
     if found is not None:
         more = _AND.match(text, stop)
-        called_so = found["noun"] if more is None else "pair of values"
+        called_so = found["noun"] if more is None else "numbers"
         stop = stop if more is None else more.end()
         start, end = first, stop
     elif one.type is ValueType.NUMBER:

@@ -12,9 +12,11 @@ from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.spoken_values import SaidBefore
 from crosswind.injectors.operators.user.values.vague.lists import find_lists
 from crosswind.injectors.operators.user.values.vague.moments import find_told
+from crosswind.injectors.operators.user.values.vague.numbered import find_numbered
 from crosswind.injectors.operators.user.values.vague.place import Place
 from crosswind.injectors.operators.user.values.vague.things import find_container
 from crosswind.injectors.operators.user.values.vague.towns import find_towns
+from crosswind.injectors.operators.user.values.vague.units import find_units
 from crosswind.injectors.targets import UserTarget
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.quotations import find_literals, find_plain_names
@@ -34,7 +36,9 @@ def find_untyped(target: UserTarget, said: SaidBefore) -> Iterator[tuple[Mention
     kinds |= {_MOMENTS[word] for one in parameters for word in one.words if word in _MOMENTS}
     literals = find_literals(text)
     told = (found for found in find_told(text) if found[0].type in kinds)
-    for one, place in (*find_bare(text, tools), *find_lists(text), *find_towns(text, tools), *told):
+    ways = (find_bare, find_towns, find_units, find_numbered)
+    found = (each for way in ways for each in way(text, tools))
+    for one, place in (*found, *find_lists(text), *told):
         if any(mark.start < one.end and one.start < mark.end for mark in literals):
             continue
         if one.text in target.own and one.text not in said and not is_denied(text, one, Language.EN):
@@ -53,9 +57,9 @@ def _find_containers(target: UserTarget, said: SaidBefore) -> Iterator[tuple[Men
         before = bisect_left(begins, end)
         if place is None or (before and ends[before - 1] > start):
             continue
-        value = text[start:end]
+        value, whole = text[start:end], text[start : place.end]
         if text.find(value, text.find(value) + len(value)) >= 0:
             continue  # It is said twice.
-        one = Mention(start, end, value, ValueType.FILE, None)
+        one = Mention(start, place.end, whole, ValueType.FILE, None)
         if value in target.own and value not in said and not is_denied(text, one, Language.EN):
             yield one, place

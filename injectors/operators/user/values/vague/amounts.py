@@ -1,4 +1,4 @@
-"""Where a number's own noun stands for it in an English sentence, or the one before it: `a certain age`."""
+"""Where a number can be left open by its own noun in an English sentence, or the one before it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from crosswind.injectors.operators.user.values.vague.place import (
     ends_clause,
     find_next_word,
     find_word_before,
-    list_unmeasured,
     list_unnamed,
     withhold,
 )
+from crosswind.injectors.values.english_amounts import list_decades, list_rounded
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
 _NUMBERS = (ValueType.NUMBER, ValueType.MONEY, ValueType.DURATION)
 _LONGEST = 64
-_OLDER = re.compile(r"\b(?:older|younger) than $|\b(?:above|over|under|below) the age of $", re.IGNORECASE)
 _LEADS = make_words("at for from in of on to with")
 _NUMBERED = make_words(
     """
@@ -31,6 +30,7 @@ _NUMBERED = make_words(
     """
 )
 _YEARS = range(1500, 2101)
+_LATE_IN_DECADE = 4
 _SEASON = re.compile(r" season\b(?=[.,?!]|$| (?:of|in|for|with|and)\b)")
 _MADE = re.compile(r" (?:[A-Z][\w-]+|edition|model)\b")
 _COUNTED = re.compile(
@@ -55,9 +55,7 @@ _BY_UNIT = {
 }
 
 
-def find_amount(  # noqa: PLR0911
-    text: str, one: Mention, before: str
-) -> Place | None:
+def find_amount(text: str, one: Mention, before: str) -> Place | None:
     """The place of a number of which its own noun, or the one before it, says what it is."""
     if one.type in _NUMBERS and (sized := _SIZED.search(text, max(0, one.start - _LONGEST), one.start)):
         return _find_size(text, one, sized)
@@ -65,15 +63,10 @@ def find_amount(  # noqa: PLR0911
         return None
     if (portion := _PORTION.match(text, one.end)) is not None and before in _BEFORE_PORTION:
         stop = portion.end()
-        return Place(one.start, stop, dropped="", called="amount", value=(one.start, stop))
-    if before in ("are", "is", "placed", "stand") and (apart := _APART.match(text, one.end)) is not None:
-        return withhold(one.start, apart.end(), list_unmeasured("distance"), "distance")
+        return Place(one.start, stop, dropped="", called="amount", value=(one.start, stop - len(" of ")))
     place = _find_extent(text, one, before)
     if place is None and before in ("is", "are"):
         return _find_stated(text, one)
-    if place is None and before in _SHARES and (percent := _PERCENT.match(text, one.end)):
-        stop, called = percent.end(), _SHARES[before]
-        return withhold(one.start, stop, list_unmeasured(called), called) if _stops(text, stop) else None
     if place is None and before == "for" and ends_clause(text, one.end) and one.text.lower() in _PARTY:
         begin = one.start - len("for ")
         gone = Place(begin - 1, one.end, dropped="", called="number of people")
@@ -86,32 +79,33 @@ def _stops(text: str, at: int) -> bool:
 
 
 def _find_plain(text: str, one: Mention, before: str) -> Place | None:
-    """`older than 40`, `in province 3`, `in 10 throws`."""
+    """`in province 3`, `in 10 throws`."""
     start, end, stops = one.start, one.end, _stops(text, one.end)
-    if stops and _OLDER.search(text, max(0, start - 24), start):
-        return withhold(start, end, list_unnamed("age", ends=False), "age")
     if int(one.text) in _YEARS and len(one.text) == 4:
         return _find_year(text, start, end, before, stops=stops)
     lead = start - len(before) - 1
     prep = find_word_before(text, lead)
     if stops and before in _NUMBERED and (prep in _LEADS or prep in SURE | AMBIGUOUS):
-        return withhold(lead, end, list_unnamed(before, ends=False), before)
+        return withhold(lead, end, list_unnamed(before), f"{before} number")
     counted = _COUNTED.match(text, end)
     if counted is None or find_next_word(text, end) in UNITS or before not in _BEFORE_COUNT:
         return None
-    forms = list_unmeasured(f"number of {text[end + 1 : counted.end()]}")
+    few = (
+        ("a few {}", "several {}") if 2 < int(one.text) <= _MOST_FEW else ("a number of {}", "a bunch of {}")
+    )
+    forms = tuple(form.format(text[end + 1 : counted.end()]) for form in few)
+    if int(one.text) <= 2:
+        return None
     return withhold(start, counted.end(), forms, f"number of {counted['noun']}")
 
 
+_MOST_FEW = 12
 _BEFORE_COUNT = make_words("after for in of over with")
 _UNIT = re.compile(rf" ?(?:[a-zA-ZΩ°]{{1,3}}(?:/[a-z]+)?|{'|'.join(sorted(UNITS))})(?!\w)")
 _PORTION = re.compile(rf" ?(?:{'|'.join(sorted(UNITS))}) of (?=[a-z]{{3,}})")
-_APART = re.compile(rf" ?(?:{'|'.join(sorted(UNITS))})(?= (?:apart|away)\b)")
-_BEFORE_PORTION = make_words("for from heat in into make of need using with")
-_SHARES = {"at": "rate", "to": "level"}
-_PERCENT = re.compile(r" ?%| percent\b")
+_BEFORE_PORTION = make_words("add buy drink eat for from get heat pour put in into make of need using with")
 _PARTY = make_words("2 3 4 5 6 7 8 two three four five six seven eight")
-_STATED = re.compile(r"\b(?:[Tt]he|whose|[Ii]ts|[Mm]y) (?P<noun>(?:[a-z]+ )?(?P<head>[a-z]+)) (?:is|are) $")
+_STATED = re.compile(r"(?<=\w) whose (?P<noun>(?:[a-z]+ )?(?P<head>[a-z]+)) (?:is|are) $")
 
 
 def _find_stated(text: str, one: Mention) -> Place | None:
@@ -123,7 +117,7 @@ def _find_stated(text: str, one: Mention) -> Place | None:
         return None
     if not _stops(text, stop):
         return None
-    return withhold(one.start, stop, list_unmeasured("value"), found["noun"])
+    return Place(found.start(), stop, dropped="", called=found["noun"], value=(found.start("noun"), stop))
 
 
 _EXTENTS = {"tall": "height", "high": "height", "long": "length", "wide": "width", "deep": "depth"}
@@ -133,24 +127,26 @@ _IS = re.compile(r"(?:\b(?:is|are|was|stands)|['’]s) $")
 
 
 def _find_extent(text: str, one: Mention, before: str) -> Place | None:
-    """`is 178 cm tall`, `weighs 72 kg`."""
+    """`is 178 cm tall`, `weighs 72 kg`: `a bit over 70 kg`."""
     extent = _EXTENT.match(text, one.end)
     if extent is not None and _IS.search(text, max(0, one.start - 8), one.start):
-        called, stop = _EXTENTS[extent["way"]], extent.end()
-        forms = tuple(f"of {unmeasured}" for unmeasured in list_unmeasured(called))
-    elif before in ("weighs", "weigh", "weighing") and (weight := _WEIGHT.match(text, one.end)) is not None:
-        called, stop, forms = "weight", weight.end(), ("a certain amount", "a given amount")
+        called = _EXTENTS[extent["way"]]
+    elif before in ("weighs", "weigh", "weighing") and _WEIGHT.match(text, one.end) is not None:
+        called = "weight"
     else:
         return None
-    return withhold(one.start, stop, forms, called)
+    forms = list_rounded(int(one.text)) if one.text.isdecimal() else ()
+    return Place(one.start, one.end, None, forms=forms, called=called) if forms else None
 
 
 def _find_year(text: str, start: int, end: int, before: str, *, stops: bool) -> Place | None:
     """`after 2015`, `a 2016 Toyota`, `the 2012 Olympics`."""
     if before in ("after", "before", "until", "of", "by") and stops:
-        return withhold(start, end, list_unnamed("year", ends=False), "year")
+        late = int(text[start:end]) % 10 >= _LATE_IN_DECADE
+        forms = list_decades(int(text[start:end]))[1:2] if late and before in ("after", "before") else ()
+        return Place(start, end, None, forms=forms, called="year", type=ValueType.DATE) if forms else None
     if before == "the" and (season := _SEASON.match(text, end)) is not None:
-        return withhold(start - len("the "), season.end(), list_unnamed("season", ends=False), "season")
+        return withhold(start - len("the "), season.end(), list_unnamed("season")[-1:], "season")
     if before in ("a", "the", "my") and _MADE.match(text, end) is not None:
         return Place(start, end + 1, dropped="", called="year", value=(start, end))
     return None

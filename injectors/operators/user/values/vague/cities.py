@@ -42,7 +42,9 @@ def find_city(text: str, one: Mention, start: int, end: int, before: str) -> Pla
     return Place(head, end, None, thing="address", forms=forms, called="house number", value=(start, end))
 
 
-def _find_town(text: str, one: Mention, end: int, before: str) -> Place | None:
+def _find_town(  # noqa: PLR0911
+    text: str, one: Mention, end: int, before: str
+) -> Place | None:
     head, value = one.start - len(before) - 1, (one.start, end)
     lead = find_word_before(text, head)
     if before in ("in", "at", "near", "around"):
@@ -56,8 +58,7 @@ def _find_town(text: str, one: Mention, end: int, before: str) -> Place | None:
                 value=value,
             )
             return leave_out(place, text, GO_ON)
-        whole = leave_out(Place(head, end, None), text, GO_ON | _ADVERBS)
-        return None if whole.dropped is None else _cut(whole, value)
+        return _cut(leave_out(Place(head, end, None), text, GO_ON | _ADVERBS), value)
     told = _TOLD.match(text, end) is not None
     if before in ("of", "for") and one.text in CITY_NAMES and lead and lead not in _OF_NAME and not told:
         ways = _WAYS[before]
@@ -72,15 +73,18 @@ def _find_town(text: str, one: Mention, end: int, before: str) -> Place | None:
         )
     if before == "from" and is_known(one.text) and _FAR.search(text[:head]):
         return Place(head, end, lambda entry: entry.text.startswith("from "), called="location", value=value)
+    if before == "to" and _NEAREST.search(text[:head]):
+        return _cut(leave_out(Place(head, end, None), text, GO_ON), value)
     if before in ("to", "from") and _TRIPS.search(text[:head]) and lead not in _NEED_END:
-        whole = leave_out(Place(head, end, None), text, GO_ON)
         called = "destination" if before == "to" else "starting point"
-        return None if whole.dropped is None else _cut(whole, value, called)
+        return _cut(leave_out(Place(head, end, None), text, GO_ON), value, called)
     return None
 
 
-def _cut(whole: Place, value: tuple[int, int], called: str | None = None) -> Place:
-    assert whole.dropped_span is not None
+def _cut(whole: Place, value: tuple[int, int], called: str | None = None) -> Place | None:
+    """The place alone that can be left out; None where it can't."""
+    if whole.dropped is None or whole.dropped_span is None:
+        return None
     return Place(*whole.dropped_span, dropped=whole.dropped, called=called, value=value)
 
 
@@ -100,7 +104,8 @@ _NEARBY = re.compile(
 )
 """What people look for where they are."""
 _TRIPS = re.compile(
-    r"\b(?:bus|cab|car|courier|deliver|drive|ferry|flights?|fly|journey|parcel|rides?|route|seats?|send|ship|shuttle"
-    r"|taxi|tickets?|train|transfer|travel|trip|uber)\b"
+    r"\b(?:bus(?:es)?|cab|car|courier|deliver|directions|drive|ferry|flights?|fly|journey|parcel|rides?|route|seats?|send|ship|shuttle"
+    r"|taxi|tickets?|trains?|transfer|travel|trip|uber)\b"
 )
+_NEAREST = re.compile(r"\b(?:closest|nearest) (?:[a-z]+ ){1,3}$|\b(?:closest|nearest) [a-z]+(?: [a-z]+)?$")
 _FAR = re.compile(r"\b(?:distance|far)\b")

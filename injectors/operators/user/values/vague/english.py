@@ -14,8 +14,9 @@ from crosswind.injectors.operators.user.values.vague.cities import find_city, is
 from crosswind.injectors.operators.user.values.vague.kinds import find_kind
 from crosswind.injectors.operators.user.values.vague.limits import find_both, find_keyed, find_limit
 from crosswind.injectors.operators.user.values.vague.moments import find_date, find_time
+from crosswind.injectors.operators.user.values.vague.money import find_money
 from crosswind.injectors.operators.user.values.vague.nouns import find_named
-from crosswind.injectors.operators.user.values.vague.numbers import find_duration, find_money, find_number
+from crosswind.injectors.operators.user.values.vague.numbers import find_duration, find_number
 from crosswind.injectors.operators.user.values.vague.others import find_other
 from crosswind.injectors.operators.user.values.vague.place import (
     Place,
@@ -24,8 +25,10 @@ from crosswind.injectors.operators.user.values.vague.place import (
     find_next_word,
     find_word_before,
     leave_out,
+    withhold,
 )
 from crosswind.injectors.operators.user.values.vague.ranges import find_range, find_second
+from crosswind.injectors.operators.user.values.vague.settings import find_setting_value
 from crosswind.injectors.operators.user.values.vague.things import (
     find_email,
     find_file,
@@ -83,7 +86,7 @@ def _find_range(text: str, one: Mention) -> Place | None:
 
 def _find_more(text: str, one: Mention, start: int, end: int) -> Place | None:
     """Of a value whose own kind of place has none."""
-    if (keyed := find_keyed(text, one)) is not None:
+    if (keyed := find_keyed(text, one) or find_setting_value(text, one)) is not None:
         return keyed
     if one.type in (ValueType.PLACE, ValueType.NAME):
         return (
@@ -126,13 +129,21 @@ def _find_option(  # noqa: PLR0911
     if qualifies(text, end):
         return _find_modifier(text, start, end, before, thing)
     stands = ends_clause(text, end) or after in ("and", "for", "from", "in", "on", "please", "with")
-    if text[start - 2 : start] == ", " and stands:
-        return Place(start - 2, end, dropped="", value=(start, end))
-    ways = ("in", "with", "by", "via") if thing == "method" else ("in", "with")
+    lead = len(before) + 1 if before in (thing, "type") else 0
+    if text[start - lead - 2 : start - lead] == ", " and stands:
+        return Place(start - lead - 2, end, dropped="", value=(start - lead, end))
+    ways = ("in", "with", "by", "via", "on", "as")
+    if before in ("by", "on", "as") and _needs_way(find_word_before(text, start - len(before) - 1)):
+        return None
     head, found = start - len(before) - 1, before in ways and stands
     if before == "the" and find_word_before(text, head) == "in":
         head, found = head - len("in "), stands
     return _leave_out_phrase(text, head, end, (start, end)) if found else None
+
+
+def _needs_way(word: str) -> bool:
+    """Whether what is done says little without how: `sort by`, `grouped by`, `based on`."""
+    return word.endswith(("ed", "ing")) or word in ("filter", "group", "is", "order", "sort", "turn")
 
 
 def _is_told_again(text: str, one: Mention) -> bool:
@@ -154,9 +165,7 @@ def _find_modifier(  # noqa: PLR0911
         return _leave_out_phrase(text, head, stop, (start, stop))
     if after == thing and before == "the" and thing in _SEVERAL:
         forms = (f"one of the {thing}s",)
-        return Place(
-            head, stop, None, forms=forms, withholds=True, called=f"exact {thing}", value=(start, stop)
-        )
+        return withhold(head, stop, forms, f"exact {thing}", value=(start, stop))
     if after == thing:
         end, after = stop, find_next_word(text, stop)
     if after in _NEEDS_MORE or not qualifies(text, end):
@@ -170,9 +179,7 @@ def _find_modifier(  # noqa: PLR0911
     stop = end + 1 + len(after)
     if before == "the" and after in _SEVERAL and not qualifies(text, stop):
         forms = (f"one of the {after}s",)
-        return Place(
-            head, stop, None, forms=forms, withholds=True, called=f"exact {after}", value=(start, stop)
-        )
+        return withhold(head, stop, forms, f"exact {after}", value=(start, stop))
     several = _PLURAL.match(text, end) is not None and before not in (
         "",
         "of",
@@ -220,8 +227,8 @@ _QUALIFIER = re.compile(
     r" ([a-z]{3,})"
 )
 _NEEDS_MORE = make_words(
-    "category class color colour format genre kind language layout level manner mode number order size status"
-    " style theme tone type unit units version way"
+    "category class color colour format genre kind language layout level manner mode number one ones order"
+    " permission permissions rights size status style theme tone type unit units version way"
 )
 """Nouns that say nothing by themselves: `in a format`."""
 _SEVERAL = make_words(

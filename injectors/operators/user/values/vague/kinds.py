@@ -1,4 +1,4 @@
-"""Where the kind of a value stands for it in an English sentence: `a certain company`, `a certain number`."""
+"""Where the kind of a value stands for it in an English sentence: `this company`, `that number`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from crosswind.injectors.operators.user.values.vague.place import (
     find_next_word,
     find_word_before,
     list_unnamed,
+    withhold,
 )
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
 _KINDS = make_words(
     """
-    actor airline airport album artist author book brand city club company competition conference country
-    county course currency director dish drug event exchange festival game genre hotel index ingredient
-    language league location material medication movie museum park place player podcast port product
-    restaurant route school server show song species sport stadium state station stock store subject team
-    theater topic tournament town university venue website
+    actor actress airline airport album artist author book brand city club company competition conference
+    country county course currency director dish drug event exchange festival game genre hotel index
+    ingredient language league location material medication movie museum park place player podcast port
+    product restaurant route school server show song species sport stadium state station stock store
+    subject team theater topic tournament town university user venue website
     """
 )
 """Nouns before a name that tell its kind: `the movie Arrival`."""
@@ -53,14 +54,16 @@ _NO_KINDS = make_words(
 """Words of parameters that say no kind of thing."""
 _LABELS = make_words("code id no number")
 """What stands before a name, and is none."""
-_LEFT = make_words("airport city country port state station university")
-"""Places that people leave from: they know which."""
 _LEAST_LETTERS = 4
 _BEFORE = make_words("about at by for from in near of on to with")
 _MAKERS = make_words("artist author player")
-"""Persons of whom one says `a certain`."""
+"""Persons who are named by what they make."""
 _PLACES = make_words("address area destination location place state town")
-"""Kinds that nobody says so: `the weather in a certain city`."""
+"""Kinds that nobody points at so: `the weather in this area`."""
+_MADE_BY = make_words("artist author band company composer designer director painter player singer")
+"""Who something is by."""
+_TRAVELLED = make_words("airport city country location place state station town")
+"""Where one goes, beside where one comes from."""
 _NOT_WITHIN = make_words("actor artist author book brand club company player team")
 """What nobody is in, as a value behind `in` would be: a league that a parameter calls a team."""
 _OWN_NAME = re.compile(r"[a-z,] [A-Z][\w'’-]* (?:of|in|at|for|and|&) $")
@@ -70,6 +73,9 @@ _LISTED = re.compile(r",? (?:and|or|&|vs\.?|versus) |, [A-Z\d]|/")
 _OPERATED = re.compile(
     r"\b(?:absolute value|cube|divisors?|factorial|factors|log|logarithm|multiples|root|square) of $"
 )
+
+
+_TESTED = re.compile(r" (?:is )?(?:an? )?(?:divisible|even|odd|palindrome|perfect|prime)\b")
 
 
 def find_kind(text: str, one: Mention, start: int, end: int) -> Place | None:
@@ -102,37 +108,56 @@ def _find_named(  # noqa: PLR0911
         or _OWN_NAME.search(text, max(0, start - 40), start)
     ):
         return None
-    kind = (one.thing or "").rpartition(" ")[2]
-    if before in _KINDS and one.type is not ValueType.OPTION:
+    kind = _read_kind(one.thing)
+    article = before == "the" and one.text[:1].isupper() and kind in _WITH_ARTICLE
+    if before in _KINDS | _MORE_KINDS and one.type is not ValueType.OPTION:
         kind, start = before, start - len(before) - 1
         before = find_word_before(text, start)
         if before not in _BEFORE and find_word_before(text, start - len(before) - 1) == "the":
             start -= len(before) + 1  # `the tennis player Ann Reed`
             kind, before = f"{before} {kind}", "the"
-        if before == "the":
-            start -= len("the ")
-            before = find_word_before(text, start)
+        article = before == "the"
+    if article:
+        start -= len("the ")
+        before = find_word_before(text, start)
     verb = before in SURE | AMBIGUOUS and one.type is ValueType.NAME
     verb = verb and find_word_before(text, start - len(before) - 1) not in DETERMINERS
-    head = kind.rpartition(" ")[2]
-    if (
-        len(kind) < _LEAST_LETTERS
-        or not _is_kind(head, one.type)
-        or not (before in _BEFORE or verb)
-        or (before == "from" and head in _LEFT)
-    ):
+    if one.type is ValueType.OPTION or not (before in _BEFORE or verb):
         return None
-    kind, head = ("stock", "stock") if head in ("symbol", "ticker") else (kind, head)
-    if head.endswith("ed") or (one.type is ValueType.OPTION and before in ("by", "to")):
+    if len(kind) < _LEAST_LETTERS or not _is_kind(kind.rpartition(" ")[2], one.type):
         return None
-    if kind in _PLACES or (before == "in" and kind.removesuffix("s") in _NOT_WITHIN):
-        return None
+    kind = "company" if kind.rpartition(" ")[2] in ("stock", "symbol", "ticker") else kind
     kind = kind if kind.endswith("ss") else kind.removesuffix("s")
-    forms = list_unnamed(kind, ends=ends_clause(text, end))
+    if not _goes_behind(before, kind) or (kind == "author" and _CODED.search(text)):
+        return None
+    forms = list_unnamed(kind)
     type = ValueType.OPTION if one.type is ValueType.NAME else None
-    return Place(
-        start, end, None, forms=forms, withholds=True, called=kind, type=type, value=(one.start, end)
-    )
+    return withhold(start, end, forms, kind, type=type, value=(one.start, end))
+
+
+_CODED = re.compile(
+    r"\b(?:bugs?|commits?|issues?|messages?|posts?|pull requests?|repo|tickets?|tweets?)\b", re.I
+)
+"""What has an author, and is no book."""
+
+
+def _goes_behind(before: str, kind: str) -> bool:
+    """Whether `this` and its kind can stand behind the word: nobody goes to this city."""
+    if kind.endswith("ed") or kind in _PLACES or (before in ("from", "to") and kind in _TRAVELLED):
+        return False
+    return not (before == "in" and kind in _NOT_WITHIN) and (before != "by" or kind in _MADE_BY)
+
+
+def _read_kind(thing: str | None) -> str:
+    """What a parameter takes: a business, if it takes the name of one."""
+    words = (thing or "").split()
+    if len(words) > 1 and words[-1] in ("name", "title"):
+        words.pop()
+    return words[-1] if words else ""
+
+
+_WITH_ARTICLE = make_words("band club hotel league library monument movie museum park team theater")
+"""What has a name with an article: the Louvre, the Bulls."""
 
 
 def _is_kind(noun: str, type: ValueType) -> bool:
@@ -143,8 +168,9 @@ def _is_kind(noun: str, type: ValueType) -> bool:
 
 
 def _find_number(text: str, start: int, end: int) -> Place | None:
+    if find_word_before(text, start) in ("if", "is", "whether") and _TESTED.match(text, end):
+        return withhold(start, end, list_unnamed("number"), "number")
     operated = _OPERATED.search(text, max(0, start - 24), start) is not None
     if not operated or not (ends_clause(text, end) or find_next_word(text, end) in GO_ON):
         return None
-    forms = list_unnamed("number", ends=ends_clause(text, end))
-    return Place(start, end, None, forms=forms, withholds=True, called="number", value=(start, end))
+    return withhold(start, end, list_unnamed("number"), "number")

@@ -46,7 +46,9 @@ def find_limit(text: str, one: Mention) -> Place | None:
     found = _CLAUSE.search(text, max(0, one.start - _LONGEST), one.start)
     rest = _REST.match(text, one.end)
     stop = one.end if rest is None else rest.end()
-    if found is None or not (ends_clause(text, stop) or find_next_word(text, stop) in GO_ON - {"than"}):
+    if found is None or not (
+        ends_clause(text, stop) or find_next_word(text, stop) in GO_ON - {"and", "or", "than"}
+    ):
         return None
     if (
         not text[found.start() - 1 : found.start()].isalpha()
@@ -89,7 +91,7 @@ def find_both(text: str, one: Mention) -> Place | None:
     if plain and _SIDES.isdisjoint(first[0].split()):
         return None
     value = (first.start() + (2 if plain else first[0].index(" ", 1) + 1), stop)
-    return Place(first.start(), stop, dropped="", called="pair of values", value=value)
+    return Place(first.start(), stop, dropped="", called="dimensions", value=value)
 
 
 _KEYED = re.compile(
@@ -105,4 +107,4 @@ def find_keyed(text: str, one: Mention) -> Place | None:
         return None
     name = found["name"].replace("id", "ID")
     called = f"{found['noun']} {name}"
-    return Place(found.start("key"), one.end, dropped="", called=called, value=(one.start, one.end))
+    return Place(found.start("key"), one.end, dropped="", called=called, value=(found.start("name"), one.end))

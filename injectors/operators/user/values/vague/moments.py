@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from crosswind.injectors.operators.user.values.small_words import (
     DETERMINERS,
@@ -12,8 +13,12 @@ from crosswind.injectors.operators.user.values.small_words import (
     make_words,
     qualifies,
 )
-from crosswind.injectors.operators.user.values.vague.place import Place, find_word_before, leave_out
-from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.operators.user.values.vague.place import (
+    Place,
+    find_next_word,
+    find_word_before,
+    leave_out,
+)
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.calendar import month_of
 from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
@@ -68,14 +73,12 @@ def _find_limit(one: Mention, start: int, end: int, before: str) -> Place | None
         )
         return Place(start, end, None, forms=forms) if forms else None
     if not whole:
-        return Place(start, end, _fits_behind, join=lambda phrase, _: _AROUND.sub("", phrase))
+        parts = tuple(
+            form for form in list_coarse_forms(one, Language.EN) if form.startswith(("early", "mid-", "late"))
+        )
+        return Place(start, end, None, forms=parts) if parts else None
     forms = tuple(_TOWARDS.sub("", form) for form in whole if _TOWARDS.match(form))
     return Place(start, end, None, forms=forms) if forms else None
-
-
-def _fits_behind(entry: Entry) -> bool:
-    """Whether it stands behind `from`, `since` or `for`."""
-    return entry.text in ("{coarse}", "around {coarse}")
 
 
 def _join_date(phrase: str, coarse: str | None) -> str:
@@ -85,20 +88,34 @@ def _join_date(phrase: str, coarse: str | None) -> str:
 
 
 def find_time(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    if qualifies(text, end) or before in _NO_MOMENTS | _FROM | DETERMINERS | {"around", "about"}:
+    if before in ("after", "before"):
+        head = start - len(before) - 1
+        gone = leave_out(Place(head, end, None), text, GO_ON)
+        needed = _OPEN.search(text[:head]) is not None
+        return None if gone.dropped is None or needed else replace(gone, value=(head, end))
+    daily = find_next_word(text, end) in ("every", "each")
+    if (qualifies(text, end) and not daily) or before in _NO_TIMES:
         return None
-    if before == "at":
-        start -= len("at ")
-        said = _PART.search(" ".join(list_coarse_forms(one, Language.EN)))
-        if _NAMED_DAY.search(text[:start]) is not None:
-            return Place(start, end, None, forms=(said[0],)) if said is not None else None
-        if text.startswith(" tomorrow", end):
-            forms = () if said is None else (f"tomorrow {said[0]}", "sometime tomorrow")
-            return Place(start, end + len(" tomorrow"), None, forms=forms)
-        if text.startswith((" on ", " next "), end):
-            return None
-        return leave_out(Place(start, end, join=_join_time), text, GO_ON)
-    return Place(start, end, join=_join_time) if before and not is_small_word(before) else None
+    if before != "at":
+        return Place(start, end, join=_join_time) if before and not is_small_word(before) else None
+    return _find_hour(text, one, start - len("at "), end)
+
+
+_OPEN = re.compile(r"\b(?:available|closed|free|open)s? $")
+_NO_TIMES = _NO_MOMENTS | _FROM | DETERMINERS | {"around", "about"}
+
+
+def _find_hour(text: str, one: Mention, start: int, end: int) -> Place | None:
+    """`at 7 pm`."""
+    said = _PART.search(" ".join(list_coarse_forms(one, Language.EN)))
+    if _NAMED_DAY.search(text[:start]) is not None:
+        return Place(start, end, None, forms=(said[0],)) if said is not None else None
+    if text.startswith(" tomorrow", end):
+        forms = () if said is None else (f"tomorrow {said[0]}", "sometime tomorrow")
+        return Place(start, end + len(" tomorrow"), None, forms=forms)
+    if text.startswith((" on ", " next "), end):
+        return None
+    return leave_out(Place(start, end, join=_join_time), text, GO_ON)
 
 
 _ORDINAL = re.compile(

@@ -1,4 +1,4 @@
-"""Where what a thing is stands for its name in an English sentence: `a certain treaty`.
+"""Where what a thing is stands for its name in an English sentence: `this treaty`.
 
 What it is, tell the name itself, the words that lead up to it, or its parameter.
 """
@@ -52,11 +52,10 @@ DONE_BY = {
     "designed": "designer",
     "produced": "producer",
 }
-"""What their participle tells of them: nobody says `painted by a certain painter`."""
-_SOMEBODY = ("someone in particular", "somebody in particular", "someone specific", "one particular person")
+"""What their participle tells of them."""
 _STARS = re.compile(r"\b(?:starring|featuring|stars|stars in) $", re.IGNORECASE)
 _MAKERS = make_words("actor artist author composer director performer player singer writer")
-"""Persons of whom one says `a certain`."""
+"""Persons who are named by what they make."""
 _ASKS = make_words("did do does")
 _VERB = re.compile(
     r"(?:[a-z]{2,}ed|won|wrote|made|led|built|founded|ran|sang|shot|starring|featuring|stars) $"
@@ -72,7 +71,8 @@ def find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
     """The place of a name of which it is told what it is."""
     if one.text.endswith(("'s", "’s")):
         return _find_owner(text, one, start, end)
-    kind = find_own_kind(one.text) or _find_maker(text, one, start)
+    title = one.text.startswith("The ") and _VERB.search(text, max(0, start - _LONGEST), start) is not None
+    kind = (None if title else find_own_kind(one.text)) or _find_maker(text, one, start)
     if (region := REGION.match(text, end)) is not None and kind in (None, "city"):
         end = region.end()
     before = find_word_before(text, start)
@@ -82,12 +82,14 @@ def find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
     done = _VERB.search(text, max(0, start - _LONGEST), start) is not None
     if kind is None:
         kind = _find_asked(one, before, done=done)
-    elif not (done or before in _BEFORE) or (before == "from" and kind in _PLACES):
-        return None  # Nobody calls the town that they leave from a certain city.
+    elif not (done or before in _BEFORE):
+        return None
+    if before in ("from", "to") and kind in _PLACES:
+        return None
     if one.literal or kind is None or _NAME_GOES_ON.match(text, end) or not _stops(text, end, before):
         return None
     told = before == "by" and find_word_before(text, start - len("by ")) in DONE_BY
-    forms = _SOMEBODY if told else list_unnamed(kind, ends=ends_clause(text, end))
+    forms = list_unnamed(kind)[:2] if told else list_unnamed(kind)
     type = ValueType.OPTION if one.type is ValueType.NAME else None
     return withhold(start, end, forms, kind, type=type, value=(one.start, end))
 
@@ -135,7 +137,7 @@ def _find_maker(text: str, one: Mention, start: int) -> str | None:
 
 
 def _find_owner(text: str, one: Mention, start: int, end: int) -> Place | None:
-    """`Nordwind's stock` becomes `a certain company's stock`."""
+    """`Nordwind's stock` becomes `this company's stock`."""
     kind, after = (one.thing or "").rpartition(" ")[2], find_next_word(text, end)
     name = one.text[:-2]
     kind = find_own_kind(name) or _OWNERS.get(kind, kind)
@@ -148,7 +150,7 @@ def _find_owner(text: str, one: Mention, start: int, end: int) -> Place | None:
         or before == "the"
     ):
         return None
-    forms = tuple(f"{unnamed}'s" for unnamed in list_unnamed(kind, ends=False))
+    forms = tuple(f"{unnamed}'s" for unnamed in list_unnamed(kind))
     return withhold(start, end, forms, kind, value=(start, end - 2))
 
 

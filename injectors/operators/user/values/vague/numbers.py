@@ -1,4 +1,4 @@
-"""Where less exact words stand for a number, an amount of money or a time that lasts, in English."""
+"""Where less exact words stand for a number or a time that lasts in an English sentence."""
 
 from __future__ import annotations
 
@@ -8,43 +8,32 @@ from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.operators.user.values.left_out import UNITS, is_needless
 from crosswind.injectors.operators.user.values.small_words import (
     DETERMINERS,
+    GO_ON,
     NO_PLURALS,
     is_small_word,
     make_words,
     qualifies,
 )
+from crosswind.injectors.operators.user.values.vague.money import CONVERTED, LIMITS
 from crosswind.injectors.operators.user.values.vague.place import (
     Place,
+    ends_clause,
     find_next_word,
     find_word_before,
     leave_out,
-    list_unmeasured,
     withhold,
 )
 from crosswind.injectors.operators.user.values.vague.things import find_id, is_numbered
-from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.coarse import list_coarse_forms, read_count
-from crosswind.injectors.values.english_amounts import list_decades
+from crosswind.injectors.values.english_amounts import list_decades, list_rounded
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
-_LIMITS = make_words(
-    "above at below beyond exactly exceed just least limit max maximum min minimum most only over than"
-    " under up within between and"
-)
-"""Words behind which a number is a limit, or one end of a range."""
 _SERIES = make_words("first last latest next past previous top")
-_BUDGET = re.compile(
-    r"(?P<lead>,? |^)(?:for )?\b(?:under|below|up to|at most|less than|no more than|not more than"
-    r"|cheaper than)"
-    r" [$€£]?$",
-    re.IGNORECASE,
-)
-_COSTS = re.compile(r"(?:\b(?:is|are|be|was|were|costs?|priced|stays?|comes?)|['’]s|['’]re)$")
 _COUNTED = re.compile(
-    r" (?:(?:[a-z]+est|best|big|first|large|medium|more|new|news|old|other|recent|small|top"
-    r"|[A-Z][a-z]+) ){0,2}"
+    r" (?:(?:[a-z]+est|best|big|consecutive|different|first|large|medium|more|new|news|old|other|random"
+    r"|recent|similar|small|top|unique|[A-Z][a-z]+|(?!years?\b)[a-z]{4,}(?<![sg])(?<!ed)) ){0,2}"
     rf"{NO_PLURALS}(?P<noun>[a-z]+(?<![su])s|people)\b(?! (?:(?:old|each|per|away|later|ago"
     r"|a (?:second|minute|hour|day|week|month|year)|or (?:more|less|fewer|higher|better))\b|\d))"
 )
@@ -63,6 +52,8 @@ _MEASURED = make_words(
     """
 )
 """What a number without a noun of its own measures."""
+_TOLD_BARE = make_words("altitude angle depth distance height")
+"""Measures that something has without saying how much: `thrown at an angle`."""
 _OF = re.compile(r"\b(?:an?|the) (?P<noun>(?:[a-z]+ ){0,2}?(?P<head>[a-z]+)) of (?:about )?[$€£]?$")
 """`a height of`, before the value."""
 _MEASURES = re.compile(r" ?(?:%|°[CF]?\b|[a-z]{1,3}/(?:s|h|m|hr)\^?\d?|[a-z]+ per [a-z]+)")
@@ -74,6 +65,13 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
         return find_year(text, value, start, end, before)
     if (value is not None and value < 2) or _LISTED.match(text, end):
         return None
+    if (
+        value is not None
+        and (old := _YEARS_OLD.match(text, end))
+        and _I_AM.search(text, max(0, start - 6), start)
+    ):
+        forms = tuple(f"in my {decade}" for decade in _DECADES.get(value // 10, ()))
+        return Place(start, old.end(), None, forms=forms, called="age") if forms else None
     if is_numbered(text, one, before) and (before != "order" or _COUNTED.match(text, end) is None):
         return find_id(text, one, start, end, before)
     if before in _SERIES and (counted := _COUNTED.match(text, end)) is not None:
@@ -81,17 +79,13 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
     stop = _find_measure(text, end)
     if before in _BOUNDS and stop > end and (place := _find_bound(text, one, start, stop)) is not None:
         return place
-    if before in _LIMITS and not (before in ("at", "to") and stop > end):
+    if before in LIMITS and not (before in ("at", "to") and stop > end):
         return None
-    if after.lower() in _TEMPERATURES and _CONVERTED.search(text[:start]):
-        forms = (f"a certain temperature in {after}", f"a given temperature in {after}")
-        span = (start, end + 1 + len(after))
-        return Place(*span, None, forms=forms, withholds=True, called="temperature", value=span)
-    if stop > end and after.islower() and _CONVERTED.search(text[:start]):
-        forms = (f"a certain amount of {after}", f"a certain number of {after}")
-        if text.startswith(" of ", stop):
-            forms = ("a certain amount", "a given amount")
-        return Place(start, stop, None, forms=forms, withholds=True, called="amount", value=(start, stop))
+    if after.lower() in _TEMPERATURES and CONVERTED.search(text[:start]):
+        forms = (f"this temperature in {after}", f"my temperature reading in {after}")
+        return withhold(start, end + 1 + len(after), forms, "temperature")
+    if stop > end and after.islower() and CONVERTED.search(text[:start]):
+        return _round(text, one, start, "amount")
     if (stop > end or not qualifies(text, end) or before == "of") and (
         place := _find_measured(text, one, start, stop, before)
     ) is not None:
@@ -108,9 +102,13 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
     return None
 
 
+_SENTENCE = re.compile(r"(?:^|[.!?]\s+)\Z")
+
+
 def _is_name(text: str, start: int, before: str) -> bool:
     """Whether the word before a number begins a name that goes on with it: `Windows 11 users`."""
-    capital = text[start - len(before) - 1 : start][:1].isupper()
+    head = start - len(before) - 1
+    capital = text[head:start][:1].isupper() and _SENTENCE.search(text[:head]) is None
     return capital and not (before in SURE | AMBIGUOUS or is_small_word(before))
 
 
@@ -122,8 +120,10 @@ def _find_measure(text: str, end: int) -> int:
     return end + 1 + len(after) if after in UNITS else end
 
 
-def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) -> Place | None:
-    """`a height of 83 m` becomes `a certain height`, and `from 80 meters`, `from a certain height`."""
+def _find_measured(  # noqa: PLR0911
+    text: str, one: Mention, start: int, stop: int, before: str
+) -> Place | None:
+    """`a height of 83 m` becomes `a height of a bit over 80 m`; behind `at`, it can go."""
     of = _OF.search(text, max(0, start - 60), start)
     bare = of is None or stop == one.end
     if bare and qualifies(text, stop) and find_next_word(text, stop) not in _FREE:
@@ -135,42 +135,76 @@ def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) 
         called = (_BY_UNIT.get(after, "") if rate is None else _RATES[rate[1]]).split()
     if before and before in (one.thing or "").split():
         return _find_behind_noun(text, start, stop, before)
-    if (told := _OF.search(text, max(0, start - 60), start)) is not None:
-        noun, value = told["noun"], (start, stop)
-        forms = list_unmeasured(noun)
-        known = told["head"] in (*called, *named) or told["head"] in _MEASURED
-        place = Place(told.start(), stop, None, forms=forms, withholds=True, called=noun, value=value)
-        return place if known else None
+    if of is not None:
+        known = of["head"] in (*called, *named) or of["head"] in _MEASURED
+        rounded = _round(text, one, start, of["noun"]) if known else None
+        return rounded or _find_bare_measure(text, of, start, stop)
     if before == "from" and called == ["distance"] and _FALLS.search(text[max(0, start - 40) : start]):
         called = ["height"]
-    if not called or called[-1] not in _MEASURED or before not in _BEFORE_MEASURE or one.text.startswith("-"):
+    runs = called == ["distance"] and _RUNS.search(text, max(0, start - 16), start) is not None
+    if not called or called[-1] not in _MEASURED or one.text.startswith("-"):
+        return None
+    if before not in _BEFORE_MEASURE and not runs:
         return None
     if before == "to" and called[-1] in text[max(0, start - 16) : start].split():
         return Place(start - len(" to "), stop, dropped="", called=called[-1], value=(start, stop))
-    forms = list_unmeasured(called[-1])
-    return Place(start, stop, None, forms=forms, withholds=True, called=called[-1], value=(start, stop))
+    return _round(text, one, start, called[-1])
 
 
+def _find_bare_measure(text: str, of: re.Match[str], start: int, stop: int) -> Place | None:
+    """`at an angle of 45 degrees` is at an angle."""
+    ends = ends_clause(text, stop) or find_next_word(text, stop) in GO_ON
+    if of["noun"] not in _TOLD_BARE or not ends:
+        return None
+    return Place(of.end("noun"), stop, dropped="", called=of["noun"], value=(start, stop))
+
+
+def _round(text: str, one: Mention, start: int, called: str) -> Place | None:
+    """The place of a number that is told about: `just under 20 degrees`."""
+    value = read_count(one.text)
+    forms = list_rounded(value) if value is not None else ()
+    if value is not None and _FEW_FROM <= value <= _MOST_FEW and find_next_word(text, one.end) in _MANY:
+        forms = ("a few", "several")
+    if _RATED.match(text, one.end):
+        return None
+    if text.endswith(("at ", "by "), 0, start):
+        forms = tuple(form for form in forms if "between" not in form)
+    return Place(start, one.end, None, forms=forms, called=called) if forms and one.text.isdecimal() else None
+
+
+_RATED = re.compile(r" [a-z]+ (?:per|a|an) [a-z]+\b")
+"""What a rate is told by: `12 liters per minute`."""
+_FEW_FROM = 3
+_RUNS = re.compile(r"\b(?:cover|driv|fl[iy]|goe?|ran|rid|run|travel|walk)[a-z]* $")
 _BOUNDS = make_words("above below exceeds over than under")
 
 
 def _find_bound(text: str, one: Mention, start: int, stop: int) -> Place | None:
-    """`under 30 psi` becomes `under a certain pressure`."""
+    """`under 450 meters` becomes `under a few hundred meters`."""
     called = _BY_UNIT.get(find_next_word(text, one.end)) or (one.thing or "").rpartition(" ")[2]
     if called not in _MEASURED or qualifies(text, stop) or called in ("amount", "time"):
         return None
-    forms = list_unmeasured(called)
-    return Place(start, stop, None, forms=forms, withholds=True, called=called, value=(start, stop))
+    found = _round(text, one, start, called)
+    few = (
+        () if found is None else tuple(form for form in found.forms if form.endswith(("hundred", "thousand")))
+    )
+    return Place(start, one.end, None, forms=few, called=called) if few else None
 
 
 def _find_behind_noun(text: str, start: int, stop: int, noun: str) -> Place | None:
-    """`radius 5 cm` becomes `a certain radius`."""
+    """` at volume 40` goes."""
     head = start - len(noun) - 1
     ahead = find_word_before(text, head)
-    if ahead not in _BEFORE_MEASURE | {"of"}:
+    if ahead not in ("at", "with") or find_word_before(text, head - len(ahead) - 1) in GO_ON:
         return None
-    forms = list_unmeasured(noun)
-    return Place(head, stop, None, forms=forms, withholds=True, called=noun, value=(start, stop))
+    if not ends_clause(text, stop) and find_next_word(text, stop) not in ("for", "in", "on", "please"):
+        return None
+    if not ends_clause(text, stop) and find_next_word(text, stop) not in ("for", "in", "on", "please"):
+        return None
+    whole = leave_out(Place(head - len(ahead) - 1, stop, None), text, GO_ON)
+    if whole.dropped is None or whole.dropped_span is None:
+        return None
+    return Place(*whole.dropped_span, dropped="", called=noun, value=(head, stop))
 
 
 _TEMPERATURES = make_words("celsius fahrenheit kelvin")
@@ -206,7 +240,17 @@ def _count(text: str, start: int, end: int, before: str, noun: str, *, few: bool
     if noun in _PEOPLE and not few:
         return None
     two = text[start:end] in ("2", "two", "Two")
-    forms = ("a few", "several") if few else ("a couple of",) if two else ("some", "a certain number of")
+    if before == "by" or (before in ("with", "in") and not few):
+        return None
+    rounded = list_rounded(read_count(text[start:end]) or 0)
+    many = tuple(form for form in rounded if form.endswith(("hundred", "thousand"))) or _MANY_MORE
+    forms = (
+        ("a few", "several")
+        if few
+        else ("a couple" if text.startswith(" more", end) else "a couple of",)
+        if two
+        else many
+    )
     return Place(start, end, None, forms=forms, called=_count_of(noun))
 
 
@@ -219,77 +263,13 @@ def _find_group(text: str, start: int, end: int) -> Place | None:
     return Place(start - len(" of "), stop, dropped="", called="number of people", value=(start, end))
 
 
+_MANY_MORE = ("some", "a bunch of")
 _MANY = make_words("cups gallons grams kilometers liters litres meters metres miles ounces pounds")
 _OWNED = make_words("add buy get got have need put use want")
 _PEOPLE = make_words("adults children guests passengers people persons seats travelers travellers")
 _GROUPS = make_words("crew dinner family group lunch party team")
 
 
-def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    start -= text[start - 1 : start] in ("$", "€", "£")
-    limit = _BUDGET.search(text, max(0, start - 24), start)
-    if limit is not None:
-        return _find_budget(text, limit, start, end)
-    if find_next_word(text, end) in _EACH and not _TO_SOMEBODY.match(text, end):
-        return None
-    unit, ahead = one.text.rpartition(" ")[2], text[max(0, start - 40) : start]
-    if unit.isalpha() and unit not in ("USD", "EUR", "GBP") and _CONVERTED.search(ahead):
-        forms: tuple[str, ...] = (f"a certain amount of {unit}", f"a certain number of {unit}")
-        if re.search(r"\bhow m", ahead, re.IGNORECASE) is None:
-            forms = (*forms, f"some {unit}")
-        return Place(start, end, None, forms=forms, withholds=True)
-    return None if qualifies(text, end) else _find_amount(ahead, start, end, before)
-
-
-def _find_budget(text: str, limit: re.Match[str], start: int, end: int) -> Place | None:
-    """`under 900 dollars` becomes `within my budget`, or goes."""
-    if qualifies(text, end) or find_next_word(text, end) in _EACH - {"a", "per"}:
-        return None
-    if _COSTS.search(text, max(0, limit.start() - 12), limit.start()):
-        return None
-    night = _PER.match(text, end)
-    stop = end if night is None else night.end()
-    place = Place(limit.end("lead"), stop, _is_budget, called="budget", value=(start, stop))
-    opens = text[: limit.start()].rstrip()[-1:] in (*".!?", "")
-    return place if opens else place.or_dropped(Place(limit.start(), stop, dropped=""))
-
-
-def _find_amount(ahead: str, start: int, end: int, before: str) -> Place | None:
-    """Of what is paid, owed or worked out, behind the words `ahead`: it is left out, or `some money`."""
-    if (named := _AMOUNT_OF.search(ahead)) is not None:
-        noun = named["noun"]
-        called = noun if noun in _MEASURED else f"{noun} amount"
-        return Place(start - len(" of "), end, dropped="", called=called, value=(start, end))
-    if _PAID.search(ahead) is not None:
-        return Place(start, end, _is_sum, withholds=True, called="amount")
-    if before in ("on", "of", "with") and _WORKED_OUT.search(ahead):
-        return Place(start, end, None, forms=_AMOUNTS, withholds=True)
-    if before in ("at", "for") and _PRICED.search(ahead):
-        return withhold(start, end, list_unmeasured("price"), "price")
-    owned = before in ("got", "have") or _SET_TO.search(ahead) is not None
-    return withhold(start, end, _AMOUNTS[:2], "amount") if owned else None
-
-
-_AMOUNTS = ("a certain amount", "a certain sum", "an amount I have in mind", "a sum of money")
-_SET_TO = re.compile(
-    r"\b(?:amount|balance|bid|budget|cap|fee|goal|limit|offer|price|salary)\b"
-    r"[^.,;]{0,20} (?:as|at|by|is|of|to) [$€£]?$"
-)
-_PRICED = re.compile(r"\b(?:bought|buy|cost|priced|purchased|sell|sold|trading|valued|worth)\b[^.,;]{0,20} $")
-_PER = re.compile(r" (?:a|per|each) (?:night|day|person|month|week)\b|/(?:night|day|month|person)\b")
-_AMOUNT_OF = re.compile(
-    r"\b(?:a|an|the|my) (?:[a-z]+ ){0,2}(?P<noun>balance|bill|budget|capital|deposit|fee|fine|grant|income"
-    r"|investment|invoice|loan|mortgage|payment|price|principal|salary|tip) of $"
-)
-_CONVERTED = re.compile(
-    r"\b(?:how (?:much|many [a-z]+) (?:is|are)|change|convert|exchange|turn|worth of|value of) [$€£]?$",
-    re.IGNORECASE,
-)
-_WORKED_OUT = re.compile(r"\b(?:interest|invest\w*|return|tax|tip|value)\b", re.IGNORECASE)
-_TO_SOMEBODY = re.compile(
-    r" to (?:(?:my|the|our|his|her|their|a) )?(?!(?:dollars|euros|pounds)\b)[A-Za-z]+\b"
-)
-_EACH = make_words("a an and each less more off or per to")
 _DIGITS_OF_YEAR = 4
 
 
@@ -302,52 +282,68 @@ def find_year(text: str, value: int, start: int, end: int, before: str) -> Place
         return None
     place = Place(start, end, None, forms=list_decades(value), called="year", type=ValueType.DATE)
     gone = leave_out(Place(start - len(before) - 1, end, None), text, frozenset())
-    if before == "since" or gone.dropped is None or not is_needless(text, start - len(before) - 1, end):
+    needless = is_needless(text, start - len(before) - 1, end)
+    if value >= _RECENT and before == "in":  # Nobody says `in the 2020s` yet.
+        needless = needless or not _DONE.search(find_word_before(text, start - len(before) - 1))
+    if before == "since" or gone.dropped is None or not needless:
         return place
     assert gone.dropped_span is not None
     return Place(*gone.dropped_span, dropped="", called="year", type=ValueType.DATE, value=(start, end))
 
 
-_RANGED = re.compile(r" ?(?:to|and|or|until|till|through|-|–) ?(?:the )?\d")
+_RANGED = re.compile(
+    r" ?(?:to|and|or|until|till|through|-|–) ?(?:the )?(?:\d|(?:earlier|later|newer|older)\b)"
+)
 _DAY_BEFORE = re.compile(
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December) ?$"
 )
-_PAID = re.compile(
-    r"\b(transfer|send|pay|withdraw|deposit|move|wire|lend|donate|add|charge|give|owe|put|request|spend)"
-    r"(?: [A-Z]\w+| me| him| her| them){0,2}"
-    r" [$€£]?$",
-    re.IGNORECASE,
-)
-"""What is done with money, before it."""
+
+
+_RECENT = 2010
+_DONE = re.compile(r"(?:ed|born|built|made|written|won)$")
 
 
 def find_duration(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     unit = re.split(r"[ -]", one.text)[-1]
-    called = _count_of(unit if unit.endswith("s") else f"{unit}s")
-    if re.search(r"\d $", text[:start]):
-        return None  # `$90 a day`
+    called = "duration" if unit.removesuffix("s") in _CLOCKED else _count_of(f"{unit.removesuffix('s')}s")
+    if re.search(r"(?:\d|\bhalf) $", text[:start]):
+        return None  # `$90 a day`, `half an hour`
     if qualifies(text, end) or "-" in one.text:
         if before in ("a", "an") and find_next_word(text, end)[:1] not in (*"aeiou", ""):
             head = start - len(before) - 1
             return Place(head, end + 1, dropped="A " if text[head].isupper() else "a ", called="length")
         return None
     if before in _SERIES and unit.endswith("s"):
-        return Place(start, end, dropped=f"few {unit}", called=called)
+        found = re.match(r"\d+", one.text)
+        most, larger = _SHORT.get(unit, (0, unit))
+        few = larger if found is not None and most and int(found[0]) > most else unit
+        return Place(start, end, dropped=f"few {few}", called=called)
     forms = list_coarse_forms(one, Language.EN)
-    if before == "over":
-        forms = tuple(form for form in forms if not form.startswith(("about", "roughly")))
+    longer = before == "over" or (before == "than" and _LONGER.search(text[:start]) is not None)
+    if longer:
+        forms = tuple(form for form in forms if form.startswith(("a few ", "a couple ", "several ")))
     if (
         before == "old"
         or not forms
-        or before in _LIMITS - {"over"} | _SERIES | DETERMINERS | {"about", "around"}
+        or (before in LIMITS and not longer)
+        or before in _SERIES | DETERMINERS | {"about", "around"}
     ):
         return None
     return Place(start, end, None, forms=forms, called=called)
 
 
-def _is_sum(entry: Entry) -> bool:
-    return not (_is_budget(entry) or "{" in entry.text)
-
-
-def _is_budget(entry: Entry) -> bool:
-    return entry.text.startswith(("within", "at a", "for a", "for not", "for that"))
+_CLOCKED = ("hour", "minute", "second")
+_SHORT = {
+    "minutes": (90, "hours"),
+    "hours": (30, "days"),
+    "days": (12, "weeks"),
+    "weeks": (9, "months"),
+    "months": (20, "years"),
+}
+"""How many are a few of each, and of what more are a few."""
+_I_AM, _YEARS_OLD = re.compile(r"\bI(?:['’]m| am) $"), re.compile(r"(?: years old|-year-old)\b")
+_DECADES = {
+    at: (name,)
+    for at, name in enumerate("twenties thirties forties fifties sixties seventies eighties".split(), 2)
+}
+_LONGER = re.compile(r"\b(?:longer|more|older) than $")

@@ -34,9 +34,7 @@ def find_other(text: str, one: Mention, start: int, end: int) -> Place | None:
     spoken = one.thing is None or "language" in one.thing
     if one.text in LANGUAGES and before in ("in", "into", "to", "from"):
         if spoken and (ends_clause(text, end) or find_next_word(text, end) in GO_ON):
-            forms = list_unnamed("language", ends=ends_clause(text, end))
-            forms = forms if before == "in" else ("another language", *forms)
-            return withhold(start, end, forms, "language")
+            return withhold(start, end, list_unnamed("language"), "language")
         if before in ("to", "into") and (money := _CURRENCY.match(text, start)) is not None:
             return _put_currency(text, start, money.end())
     money = _CURRENCY.match(text, start) if before in ("to", "into", "in") else None
@@ -47,4 +45,4 @@ def _put_currency(text: str, start: int, end: int) -> Place | None:
     if not (ends_clause(text, end) or find_next_word(text, end) in GO_ON):
         return None
     forms = ("another currency", "a different currency")
-    return withhold(start, end, forms, "target currency")
+    return withhold(start, end, forms, "currency")

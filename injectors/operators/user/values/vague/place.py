@@ -85,15 +85,25 @@ def withhold(
     return Place(start, end, None, forms=forms, withholds=True, called=called, type=type, value=at)
 
 
-def list_unnamed(noun: str, *, ends: bool) -> tuple[str, ...]:
-    """Words for one of its kind that isn't named: `a certain city`; behind the last one nothing goes on."""
-    forms = (f"a certain {noun}", f"a particular {noun}", f"a specific {noun}", f"some {noun}")
-    return (*forms, f"some {noun} or other") if ends else forms
+def list_unnamed(noun: str) -> tuple[str, ...]:
+    """Words that point at a thing without its name: `this city`, `my favorite artist`."""
+    if noun == "language":
+        return ("another language", "a different language")
+    if noun in ("drug", "medicine"):
+        return ("my medication", "this medication", f"this {noun}")
+    forms = [f"this {noun}", f"that {noun}"]
+    if noun in _OWNED:
+        forms.insert(0, f"my {noun}")
+    if noun in _MAKERS:
+        forms.insert(0, f"{'an' if noun[0] in 'aeiou' else 'a'} {noun} I like")
+    if noun in _LIKED | _MAKERS:
+        forms.insert(0, f"my favorite {noun}")
+    return tuple(forms)
 
 
-def list_unmeasured(noun: str) -> tuple[str, ...]:
-    """Words for a measure that isn't told: `a certain height`."""
-    return (f"a certain {noun}", f"a given {noun}", f"some {noun}", f"a specific {noun}", f"a set {noun}")
+_LIKED = frozenset("album book movie player podcast restaurant song team".split())
+_MAKERS = frozenset("actor artist author band composer designer director painter singer".split())
+_OWNED = frozenset("bank club gym medication school team university".split())
 
 
 def find_word_before(text: str, at: int) -> str:

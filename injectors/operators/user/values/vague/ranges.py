@@ -11,6 +11,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     ends_clause,
     find_next_word,
     find_word_before,
+    withhold,
 )
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
@@ -47,6 +48,8 @@ _NEEDS_RANGE = re.compile(
     re.IGNORECASE,
 )
 """Words that say little without a range."""
+_PARTICIPLE = re.compile(r"ed$|^(?:built|made|shot|taken|written)$")
+"""What says when it was: `released between 2011 and 2015`."""
 
 
 def find_range(text: str, one: Mention) -> Place | None:
@@ -64,15 +67,19 @@ def find_range(text: str, one: Mention) -> Place | None:
     if _DEFINES.search(text, max(0, start - _LONGEST), start):
         return None
     before = find_word_before(text, start)
-    if not before or (is_small_word(before) and before not in ("it", "me", "there", "open", "them", "us")):
+    if (
+        _PARTICIPLE.search(before)
+        or not before
+        or (is_small_word(before) and before not in ("it", "me", "there", "open", "them", "us"))
+    ):
         return None
     if _NEEDS_RANGE.search(text, max(0, start - _LONGEST), start) or not (
         ends_clause(text, end) or find_next_word(text, end) in GO_ON
     ):
         return None
     said = text[start:end]
-    called = "time slot" if _CLOCK.search(said) else "range"
-    called = "period" if called == "range" and (_DATED.search(said) or _YEARS.search(said)) else called
+    called = "times" if _CLOCK.search(said) else "range"
+    called = "dates" if called == "range" and (_DATED.search(said) or _YEARS.search(said)) else called
     first = start + (len("from ") if said.startswith("from ") else 0)
     return Place(start - 1, end, dropped="", called=called, type=ValueType.DURATION, value=(first, end))
 
@@ -112,5 +119,5 @@ def _joins(ahead: str) -> bool:
 
 
 def _put_another(start: int, end: int, kind: str) -> Place:
-    forms = (f"another {kind}", f"one other {kind}", f"some other {kind}")
-    return Place(start, end, None, forms=forms, withholds=True, called=f"other {kind}", value=(start, end))
+    forms = (f"another {kind}", f"a different {kind}") if kind != "number" else ("another number",)
+    return withhold(start, end, forms, f"other {kind}")

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 
+from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.operators.user.values.shortened import list_titles
-from crosswind.injectors.operators.user.values.small_words import DETERMINERS, make_words, qualifies
+from crosswind.injectors.operators.user.values.small_words import (
+    DETERMINERS,
+    is_small_word,
+    make_words,
+    qualifies,
+)
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague.cities import NAME_GOES_ON
 from crosswind.injectors.operators.user.values.vague.place import (
@@ -43,7 +49,9 @@ def find_container(text: str, start: int, end: int) -> Place | None:
     if several is None or before not in ("the", "my", "our"):
         return None
     owners = dict.fromkeys((before, "my", "those"))
-    forms = (*(f"one of {owner} {several}" for owner in owners), f"that {plain} of mine")
+    forms = (*(f"one of {owner} {several}" for owner in owners), f"another {plain}")
+    if find_word_before(text, start - len(before) - 1) not in ("into", "to"):
+        forms = forms[:-1]
     called = plain if plain == "table" else f"{plain} name"
     stop = end + 1 + len(plain)
     return Place(start - len(before) - 1, stop, None, forms=forms, withholds=True, called=called)
@@ -59,21 +67,27 @@ _CONTAINERS = {
 }
 
 
-def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+def find_id(  # noqa: PLR0911
+    text: str, one: Mention, start: int, end: int, before: str
+) -> Place | None:
     """`order W1` becomes `one of my orders`, and `my order W1`, `my order`."""
-    head = start
+    head, labelled = start, None
     if before in ("number", "id", "no", "reference") and text[head - 1 :][:1] == " ":
         head -= len(before) + 1
+        labelled = (head, end)
         before = find_word_before(text, head)
     if before not in _ID_NOUNS or (qualifies(text, end) and find_next_word(text, end) not in _HAPPENS):
         return None
     noun = head - len(before) - 1
     ahead = find_word_before(text, noun)
     if ahead in ("my", "our"):
-        return Place(head - 1, end, dropped="", called=f"{before} number")
+        return Place(head - 1, end, dropped="", called=f"{before} number", value=labelled)
     if ahead in ("the", "this", "that"):
         noun -= len(ahead) + 1
         ahead = find_word_before(text, noun)
+    elif ahead.isalpha() and not (is_small_word(ahead) or ahead in SURE | AMBIGUOUS):
+        own = find_word_before(text, noun - len(ahead) - 1) in ("my", "our")
+        return Place(head - 1, end, dropped="", called=f"{before} number", value=labelled) if own else None
     elif ahead in DETERMINERS or not (ahead == "" or text[noun - 1].isspace()):
         return None
     if ahead in ("book", "buy", "order", "reserve") or _NAMED_SO.search(text[:noun]):
@@ -84,9 +98,13 @@ def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place
             () if single else (f"one of the {before}s", f"one of our {before}s", f"one of those {before}s")
         )
     else:
-        forms = (f"my {before}", f"that {before} of mine", *_MADE.get(before, ()))
+        forms = (f"my {before}", *_MADE.get(before, ()))
         forms = forms if single else (*forms, f"one of my {before}s")
-    return Place(noun, end, None, thing=before, forms=forms, withholds=True) if forms else None
+    after = find_next_word(text, end)
+    forms = tuple(form for form in forms if not (after and form.endswith(" on")))
+    if not forms:
+        return None
+    return Place(noun, end, None, thing=before, forms=forms, withholds=True, value=labelled)
 
 
 _HAPPENS = make_words(
@@ -133,7 +151,11 @@ def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pla
     if _is_addressed(text, one, start, before):
         return Place(start, end, lambda entry: not _has_coarse(entry), type=ValueType.NAME, called="name")
     sure = one.text.startswith(_TITLES) or before == "pay" or not PERSONS.isdisjoint(called)
-    ends = not (qualifies(text, end) or NAME_GOES_ON.match(text, end)) and text[start - 2].islower()
+    ends = (
+        find_next_word(text, end) not in ("and", "or")
+        and not (qualifies(text, end) or NAME_GOES_ON.match(text, end))
+        and text[start - 2].islower()
+    )
     if not (ends and is_person(one)) or before not in (
         _BEFORE_PERSON if not sure else _BEFORE_PERSON | {"see"}
     ):
@@ -143,11 +165,14 @@ def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pla
     if _WORKS.search(text) or not (_MAKERS | _FAMOUS).isdisjoint(called) or one.text.startswith(_TITLES):
         return None
     work = _WORK.search(text) is not None
+    given, _, family = one.text.partition(" ")
     return Place(
         start,
         end,
         lambda entry: not (_has_coarse(entry) or (work and "friend" in entry.text)),
         type=ValueType.NAME,
+        forms=(given,) if family and given in GIVEN_NAMES else (),
+        called="full name" if family and given in GIVEN_NAMES else None,
     )
 
 
@@ -182,7 +207,7 @@ _WORK = re.compile(r"\b(?:assign|bug|commit|issue|meeting|project|report|review|
 
 def find_file(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     folder = re.search(r"\.\w{1,8}$", one.text) is None
-    if "://" in one.text or qualifies(text, end):
+    if "://" in one.text or qualifies(text, end) or before == "as":
         return None
     if before in ("file", "folder", "directory"):
         start -= len(before) + 1
@@ -201,7 +226,9 @@ def find_file(text: str, one: Mention, start: int, end: int, before: str) -> Pla
 
 def find_email(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     """`sarah@acme.com` becomes `Sarah`, or `a colleague`."""
-    if before not in ("to", "email", "invite", "message", "with") or qualifies(text, end):
+    if before not in ("to", "email", "invite", "message", "with"):
+        return None
+    if qualifies(text, end) and find_next_word(text, end) not in ("asking", "saying", "telling"):
         return None
     first = re.split(r"[.@_\d]", one.text)[0].title()
     forms = (first,) if first in GIVEN_NAMES else ()
@@ -209,11 +236,16 @@ def find_email(text: str, one: Mention, start: int, end: int, before: str) -> Pl
 
 
 def is_person(one: Mention) -> bool:
+    if _COMPANY.search(one.text):
+        return False
     titled = re.match(r"(?:Dr|Mr|Mrs|Ms|Prof)\b", one.text) is not None
     words = (one.thing or "").split()
     called = words[:-1] if len(words) > 1 and words[-1] == "name" else words
     named = " " in one.text and not PERSONS.isdisjoint(called)
     return titled or one.text.partition(" ")[0] in GIVEN_NAMES or (one.type is ValueType.NAME and named)
+
+
+_COMPANY = re.compile(r"\b(?:Co|Corp|Company|GmbH|Group|Inc|LLC|Ltd)\b")
 
 
 def _has_thing(entry: Entry) -> bool:

@@ -15,7 +15,7 @@ from crosswind.injectors.values.parameters import ValueType, list_parameters
 
 _TOWN = re.compile(
     r" (?P<prep>in|near|around) (?P<name>[a-z]{4,}(?: [a-z]{2,}){0,2}?)"
-    r"(?= ?[.,?!]| (?:today|tomorrow|tonight|right|please|this|next|for|on|with|that|and)\b|$)"
+    r"(?= ?[.,?!]| (?:today|tomorrow|tonight|right|please|this|next|for|on|with|that|who|and|at)\b|$)"
 )
 _TOWNS = make_words("city location town")
 _NO_TOWNS = make_words(

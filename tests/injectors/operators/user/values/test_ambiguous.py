@@ -116,7 +116,13 @@ def test_seeds_say_it_differently() -> None:
 )
 def test_what_is_left_out_leaves_a_whole_sentence(text: str, after: str) -> None:
     for _, one in drawn(user_target(text, tools=(*TRACK, *SQL))):
-        assert after in one and len(one) > len(after) + 5, "and says openly what is left out"
+        assert after in one
+
+
+def test_most_messages_say_openly_what_is_left_out() -> None:
+    outputs = drawn(user_target("Book a room in Oslo for us, please.", tools=HOTEL), 200)
+    said = sum(len(draw["edits"]) > 1 or "(" in after or ", " in after[-30:-8] for draw, after in outputs)
+    assert len(outputs) / 2 < said < len(outputs)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +132,7 @@ def test_what_is_left_out_leaves_a_whole_sentence(text: str, after: str) -> None
         ("Cancel booking HX-77, please.", {"my booking", "one of my bookings", "one of our bookings"}),
         ("Wake me up at 6:30 am tomorrow.", {"tomorrow morning", "sometime tomorrow"}),
         ("Book a call on Tuesday at 3 pm.", {"on Tuesday afternoon"}),
-        ("Keep it at 19 degrees.", {"at a certain temperature", "at a given temperature"}),
+        ("Keep it at 19 degrees.", {"at just under 20 degrees", "at a little under 20", "at almost 20"}),
         ("Send Anna 45 dollars.", {"Anna some money", "Anna a bit of money", "Anna a little money"}),
     ],
 )
@@ -253,10 +259,12 @@ def test_what_is_vague_is_called_by_a_noun_of_its_type() -> None:
         assert not any(noun in after for noun in (" flight", " people", " card"))
 
 
-def test_half_a_name_is_no_open_value() -> None:
+def test_a_person_is_told_by_the_first_name_alone() -> None:
     tools = (tool("act", person_name=TEXT), *BANK)
-    made = [one for _, one in drawn(user_target("Pay 20 euros to Daniel Kim on 3 May.", tools=tools), 100)]
-    assert made and not any("Daniel" in one and "Kim" not in one for one in made), made
+    target = user_target("Pay 20 euros to Daniel Kim.", tools=tools)
+    found = [(draw, after) for draw, after in drawn(target, 100) if "Kim" not in after]
+    assert any("to Daniel" in after for _, after in found)
+    assert all("Daniel Kim" in draw["reveal"] for draw, _ in found)
 
 
 def test_brackets_behind_words_for_a_value_dont_name_it_again() -> None:
