@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from crosswind.gateway.cli import root
+from crosswind.injectors.packs.load import use_folder
 from crosswind.testing import ScriptedProvider
 from crosswind.testing.replies import Part, ReceivedRequest, Reply, plain
 from tests.gateway.engine import engine
@@ -182,6 +183,13 @@ tools:
     assert _line(found, "tools.apis.gone.openapi: 'gone.yaml' can't be read").startswith("✗")
 
 
+@pytest.fixture
+def _without_own_packs_later() -> Iterator[None]:
+    yield
+    use_folder(None)
+
+
+@pytest.mark.usefixtures("_without_own_packs_later")
 def test_own_packs_are_read(tmp_path: Path) -> None:
     config, packs = tmp_path / "crosswind.yaml", tmp_path / "packs"
     config.write_text(json.dumps({"upstream": "http://127.0.0.1:1/v1", "packs": str(packs)}))
