@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from crosswind.injectors.operators.user.paraphrase import courtesies, frames, rewrites
+from crosswind.injectors.operators.user.paraphrase import courtesies, frames, request_forms
 from crosswind.injectors.operators.user.paraphrase.courtesies import ask_otherwise
 from crosswind.injectors.operators.user.paraphrase.foreign_rewrites import rewrite_sentence as rewrite_foreign
 from crosswind.injectors.operators.user.paraphrase.paraphrase import Paraphrase
@@ -80,7 +80,6 @@ def test_a_sentence_is_said_in_another_construction(sentence: str, other: str) -
     "sentence",
     [
         "The kettle leaks.",
-        "I need to go.",
         "I want what she has.",
         "How are you?",
         "Is there any way to do it?",
@@ -203,7 +202,7 @@ def test_the_entries_of_a_list_stay_as_they_are() -> None:
 
 
 def test_forms_in_ing_are_spelt_well() -> None:
-    forms = set(rewrites._ING.values())
+    forms = set(request_forms.ING.values())
     assert {"committing", "transferring", "editing", "opening", "cancelling", "shipping"} <= forms
     assert forms.isdisjoint({"commiting", "transfering", "shiping", "ploting"})
 
