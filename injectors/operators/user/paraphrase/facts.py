@@ -133,7 +133,7 @@ def _list_forms(match: re.Match[str], what: str) -> tuple[str, ...]:
     for kind, forms in _FORMS.items():
         if match[kind] is not None:
             return forms
-    if match["sought"] is None:
+    if match["sought"] is None and verb != "find":
         return ()
     return _SOUGHT if what.startswith(("my ", "our ", "the ")) else (*_SOUGHT, *_FOUND_ME)
 

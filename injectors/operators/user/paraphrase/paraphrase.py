@@ -280,7 +280,8 @@ def _draw_request(one: _Sentence, drawn: PhraseDraw, rng: SeededRandom) -> tuple
     other = rng.chance(VARIED)
     asked = rng.choice(varied) if varied and other else request.infinitive
     said, phrase = None, None
-    if not english or rng.chance(FRAMED):
+    framed = rng.chance(FRAMED) and not request_forms.is_spliced(asked)
+    if not english or framed:
         doer = Doer.USER if request_forms.is_wish(one.words) else request.doer
         said, phrase = _draw_frame(one, msgspec.structs.replace(request, infinitive=asked, doer=doer), drawn)
     if said is None and english:

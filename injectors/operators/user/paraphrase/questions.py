@@ -78,6 +78,10 @@ _BE_LAST = re.compile(
     r"|[A-Z][\w.'’-]*(?: (?:[A-Z][\w.'’-]*|of|the)){0,4})",
     re.IGNORECASE,
 )
+_DONE = re.compile(
+    r"\w+ed|born|broken|built|bought|cut|done|drawn|driven|found|given|held|hidden|hit|kept|known|led|left|lost|made"
+    r"|paid|put|sent|set|shot|shown|sold|spoken|stolen|taken|taught|told|won|written|open|closed|free|available|due"
+)
 _LIKE = re.compile(
     r"what(?:['’]s| (?P<be>is|was)) (?P<subject>(?:the|my|our) (?:[\w'’-]+ ){1,3}?)like\b(?P<rest>.*)",
     re.IGNORECASE,
@@ -92,7 +96,7 @@ _SECOND = re.compile(r",? (?:and|or|but) (?:what|who|where|when|how|which|why|is
 """Another question within the same sentence."""
 _WOULD_BE = re.compile(
     r"(?P<asked>what|how (?:much|long|high|big)|when|where) (?P<aux>would|will|could|should) "
-    r"(?P<subject>(?:the|my|our|a|an) (?:[\w'’-]+ ?){1,4}?) (?P<rest>(?:be|cost|take|look)\b.*)",
+    r"(?P<subject>(?:the|my|our|a|an) [\w'’-]+(?: [\w'’-]+){0,3}?) (?P<rest>(?:be|cost|take|look)\b.*)",
     re.IGNORECASE,
 )
 _NOT_LAST = re.compile(
@@ -236,7 +240,11 @@ def _turn_be(asked: str) -> str | None:
     if (match := _BE_LAST.fullmatch(asked)) is None or _NOT_LAST.search(match["subject"]):
         return None
     be = match["be"].strip().lower()
-    return f"{match['word']} {match['subject']} {be if be.isalpha() else 'is'}"
+    be = be if be.isalpha() else "is"
+    subject, _, last = match["subject"].rpartition(" ")
+    if _DONE.fullmatch(last):  # `When was it built` is about what was done, not about a thing.
+        return f"{match['word']} {subject} {be} {last}"
+    return f"{match['word']} {match['subject']} {be}"
 
 
 def _state(rest: str, aux: str) -> str | None:

@@ -106,8 +106,8 @@ def is_wish(sentence: str) -> bool:
 def rewrite_request(
     infinitive: str, doer: Doer, *, wished: bool = False, open: bool = False
 ) -> tuple[str, ...]:
-    """Sentences that ask for the same. `wished`: the user has said what they want to do; `open`: its end is to
-    be passed on as it stands, so that the sentence ends in it."""
+    """Sentences that ask for the same. `wished`: the user has said what they want to do; `open`: its end is
+    to be passed on as it stands, so that the sentence ends in it."""
     if is_spliced(infinitive):
         return ()
     said = (
@@ -160,10 +160,20 @@ _PARTICIPLES = {
     **{"upgrade": "upgraded", "activate": "activated", "forward": "forwarded", "sort": "sorted"},
 }
 _CHANGED = re.compile(
-    rf"(?P<verb>{'|'.join(_PARTICIPLES)}) (?P<what>(?:the|my|our|this|that) (?:[\w'’.#$-]+ ?){{1,5}}?)"
+    rf"(?P<verb>{'|'.join(_PARTICIPLES)}) "
+    r"(?P<what>(?:the|my|our|this|that) [\w'’.#$-]+(?: [\w'’.#$-]+){0,4}?)"
     r"(?P<rest> (?:to|into|from) [^,;]{1,80})?"
 )
-_PREPOSITION = re.compile(r" (?:at|by|for|from|in|into|of|on|onto|to|with|using|as|named|called)\b")
+_DIRECTED = frozenset(
+    """
+    add change convert copy forward move rename reschedule send set transfer translate update upgrade
+    """.split()
+)
+"""Verbs behind which it is said what their object becomes, or where it comes to."""
+_NO_THING = re.compile(
+    r" (?:I|he|it|she|they|we|you|that|which|who|at|by|for|from|in|into|of|on|onto|to|with|using|as|named"
+    r"|called)\b"
+)
 _STATES = (
     *("I'd like {} {}.", "I need {} {}.", "I want {} {}.", "I'd like to have {} {}.", "Can I have {} {}?"),
     *("Could I have {} {}?", "Can I get {} {}?", "I need to have {} {}.", "I would like {} {}."),
@@ -173,7 +183,9 @@ _STATES = (
 def ask_for_state(infinitive: str) -> list[str]:
     """`Set the thermostat to 21` as `I'd like the thermostat set to 21`."""
     match = _CHANGED.fullmatch(infinitive)
-    if match is None or _SEVERAL.search(infinitive) or _PREPOSITION.search(match["what"]):
+    if match is None or _SEVERAL.search(infinitive) or _NO_THING.search(match["what"]):
+        return []
+    if match["rest"] and match["verb"] not in _DIRECTED:
         return []
     done = f"{_PARTICIPLES[match['verb']]}{match['rest'] or ''}"
     return [form.format(match["what"], done) for form in _STATES]

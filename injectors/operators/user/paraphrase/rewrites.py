@@ -43,7 +43,7 @@ def list_variants(sentence: str) -> list[str]:
 
 
 _NEED = re.compile(
-    r"I (?P<verb>need|want)(?P<what> (?:a|an|some|the|my|two|three|four|five"
+    r"I (?P<verb>need|want)(?P<what> (?:a|an|some|the|my|directions|information|two|three|four|five"
     r"|\d+) [^.?!;:]{3,200})(?P<end>\.?)"
 )
 _CLAUSE = re.compile(
