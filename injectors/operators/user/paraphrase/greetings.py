@@ -37,18 +37,21 @@ _CLOSINGS = (
     *("Thanks a lot!", "Thanks for your help.", "Many thanks!", "Thanks for the help!", "Thanks so much."),
     *("Thanks for your help!", "Thank you for your help.", "Thanks very much.", "Thanks in advance!"),
 )
+_GREETED = re.compile(
+    r"\b(?:hi|hello|hey|good (?:day|morning|afternoon|evening)|thanks|thank you)\b", re.IGNORECASE
+)
+"""Words by which a message greets already, or goes on from what was said."""
 _COURTESY = re.compile(
-    r"\b(?:hi|hello|hey|good (?:day|morning|afternoon|evening)|thanks|thank you|thx|please|pls|plz|kindly"
-    r"|cheers"
-    r"|appreciate\w*|grateful|obliged|great if)\b",
+    r"\b(?:thanks|thank you|thx|please|pls|plz|kindly|cheers|appreciate\w*|grateful|obliged|great if"
+    r"|helpful if|would help)\b",
     re.IGNORECASE,
 )
-"""Words by which a message greets, asks politely or thanks already."""
+"""Words by which a message asks politely or thanks already, so that no thanks follow."""
 _POLITE = tuple(
     re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
     for words in (
-        "please|pls|plz|kindly|appreciate\\w*|if you can|would you mind|do you mind|wonder\\w*|possible|favor"
-        "|glad|great if|hoping|able to|do you think|go ahead|can i ask|could i ask",
+        "please|pls|plz|kindly|appreciate\\w*|if you can|would you mind|do you mind|wonder\\w*|possibl[ey]|favor"
+        "|glad|great if|hoping|hope you|would help|able to|do you think|go ahead|can i ask|could i ask",
         "thanks|thank you|thx",
     )
 )
@@ -75,15 +78,19 @@ def add_courtesy(
     `first`: the message begins the conversation, so that it may greet."""
     greets, thanks = rng.chance(GREETED), rng.chance(THANKED)
     greeting, closing = rng.choice(_GREETINGS), rng.choice(_CLOSINGS)
-    if _COURTESY.search(f"{text} {spoken} {said}") or said[:1].islower():
-        return said
-    if greets and first and not text[:begin].strip() and not _GOES_ON.match(said):
+    whole = f"{text} {spoken} {said}"
+    opens, ends = not text[:begin].strip(), not text[stop:].strip() and find_open_end(text) is None
+    greets = greets and first and opens and _GREETED.search(whole) is None and not _GOES_ON.match(said)
+    thanks = thanks and ends and _COURTESY.search(whole) is None
+    if said[:1].islower():
+        small = f"{greeting.rstrip(',!').lower()}, {said}" if greets else said
+        comma = "" if small[-1:] in ".?!" else ","
+        return f"{small}{comma} {closing.rstrip('.!').lower()}" if thanks else small
+    if greets:
         ordered = said.partition(" ")[0].lower() in SURE | AMBIGUOUS
         said = (
             f"{greeting} {lower_first(said)}"
             if greeting.endswith(",") and not ordered
             else f"{greeting.replace(',', '!')} {said[0].upper()}{said[1:]}"
         )
-    if thanks and not text[stop:].strip() and find_open_end(text) is None:
-        said = f"{end_sentence(said, '.')} {closing}"
-    return said
+    return f"{end_sentence(said, '.')} {closing}" if thanks else said

@@ -42,7 +42,7 @@ EXTENT = ("a few words and turns of phrase", "most of the wording", "the wording
 OPERATOR = "user.paraphrase"
 _TRIES = 4
 """Forms that are drawn for a sentence, of which the first that fits is taken."""
-FRAMED = 0.2
+FRAMED = 0.12
 """How often an English request is put into a pack's frame, and not into a construction of ours."""
 VARIED = 0.5
 """How often a request comes with another verb, or a noun for its verb, where one says the same."""
@@ -152,7 +152,11 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
         one = _Sentence(text, begin, stop, language, requests.get(begin), bound, literal)
         said, phrase = _draw_form(one, drawn, named, spoken, rng)
         sentence = one.words
-        if said is None or said == sentence or (one.request and _loses(said, sentence, language)):
+        if (
+            said is None
+            or said.lower() == sentence.lower()
+            or (one.request and _loses(said, sentence, language))
+        ):
             continue
         if find_lost(sentence, said, target.tools) is not None:
             continue

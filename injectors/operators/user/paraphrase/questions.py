@@ -27,6 +27,10 @@ _ASKING = (
         "Please let me know {}.",
     ),
     *("I need to find out {}.", "I'd like to find out {}.", "Can you help me find out {}?", "I wonder {}."),
+    *("I was hoping you could tell me {}.", "I'd like you to tell me {}.", "I need you to tell me {}."),
+    *("Would you please tell me {}?", "Do you have any idea {}?", "I was wondering if you could tell me {}."),
+    *("Can you check {}?", "Could you check {}?", "Please check {}.", "Please find out {}."),
+    *("Could you possibly tell me {}?", "I want to find out {}.", "Can you please find out {}?"),
 )
 _WHETHER = (
     *(
@@ -51,6 +55,10 @@ _WHETHER = (
     *("I want to know if {}.", "Let me know if {}.", "Could you let me know whether {}?", "Tell me if {}."),
     *("Can you find out if {}?", "I need to know whether {}.", "Could you please check if {}?"),
     *("I wonder if {}.", "Check if {}.", "Can you see if {}?", "I'd like to find out if {}."),
+    *("I was hoping you could tell me if {}.", "Could you find out whether {}?", "Any idea if {}?"),
+    *("Would you please check if {}?", "Do you happen to know if {}?", "I'd like you to check if {}."),
+    *("Can you please tell me if {}?", "I was wondering whether {}.", "I need you to check if {}."),
+    *("Could you possibly check if {}?", "Please find out if {}.", "I need to find out if {}."),
 )
 _LONG = 24
 """Words of the longest question that stands within another sentence."""
@@ -60,10 +68,10 @@ _BEGINS = re.compile(
     r"(?:What|Which|Who|Whose|Where|When|Why|How|Is|Are|Was|Were|Does|Did|Has|Have|Will|Do)(?:['’]s)?\b"
 )
 _OPENERS = (
-    "Quick question: {}",
-    "I have a question: {}",
-    "Just wondering, {}",
-    "I have a quick question: {}",
+    *("Quick question: {}", "I have a question: {}", "Just wondering, {}", "I have a quick question: {}"),
+    *("A quick question: {}", "I'd like to know: {}", "Could you tell me: {}", "Just a quick question: {}"),
+    *("Can you tell me: {}", "I wanted to ask: {}", "Please tell me: {}", "I was just wondering, {}"),
+    *("I need to know: {}", "Here's my question: {}", "I'd like to ask: {}", "My question is: {}"),
 )
 _SUBJECT = (
     r"(?:I|we|they|it|he|she|there|(?:the|my|our|his|her|their|this|that) (?:[\w'’-]+ ){0,2}?[\w'’-]+"

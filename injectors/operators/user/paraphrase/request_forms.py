@@ -28,7 +28,10 @@ _ANY = (
 _POLITE = (
     *("{}, please.", "Do you think you could {}?", "Could you {}, please?", "Can you {}, please?"),
     *("It'd be great if you could {}.", "It would be great if you could {}.", "I'm hoping you can {}."),
-    "I wonder if you could {}.",
+    *("I wonder if you could {}.", "I'd like you to {}, please.", "I need you to {}, please."),
+    *("Would you be able to {}, please?", "Could you possibly {}?", "Do you think you can {}?"),
+    *("I'm wondering if you could {}.", "I was wondering whether you could {}.", "I hope you can {}."),
+    *("It would help if you could {}.", "Please would you {}?", "Would you {}, please?"),
 )
 _GRATEFUL = (
     *(

@@ -64,7 +64,11 @@ def _say_what(sentence: str) -> list[str]:
         ]
     other = "I want" if match["verb"] == "need" else "I need"
     openings = ("I'm looking for", "I'd like", "I am looking for", "I would like", other)
-    return [f"{opening}{what}{end}" for opening in openings]
+    asked = ("Can I get", "Could I get", "Can I have", "Could I have", "Would it be possible to get")
+    return [
+        *(f"{opening}{what}{end}" for opening in (*openings, "I'd like to have", "I'd like to get")),
+        *(f"{opening}{what}?" for opening in asked),
+    ]
 
 
 _WISHED = re.compile(
@@ -80,9 +84,9 @@ def _wish(sentence: str) -> list[str]:
     if match is None:
         return []
     wish = match["wish"].replace("’", "'")
-    openings = _NEEDS if wish in ("I need", "I have") else (*_WISHES, "I'm looking to")
-    if match["deed"].startswith(("know ", "see ")) or "," in match["deed"]:
-        openings = openings[:3]
+    openings: tuple[str, ...] = _NEEDS if wish in ("I need", "I have") else _WISHES
+    if wish not in ("I need", "I have") and not match["deed"].startswith(("know ", "see ")):
+        openings = (*_WISHES, "I'm looking to", "I was hoping to", "I'm hoping to", "I'd love to")
     return [f"{opening} {match['deed']}" for opening in openings if opening != f"{wish} to"]
 
 
@@ -254,7 +258,12 @@ _LEADS = re.compile(
 )
 _TO_AGENT = (
     *("could you {}?", "can you {}?", "could you please {}?", "please {}.", "can you please {}?"),
-    *("I'd like you to {}.", "I need you to {}.", "I want you to {}.", "would you please {}?"),
+    *("could you {}, please?", "can you {}, please?", "would you be able to {}?", "please could you {}?"),
+    *("would you please {}?", "do you think you could {}?", "could you possibly {}?"),
+)
+_TOLD = (
+    *("I'd like you to {}.", "I need you to {}.", "I want you to {}.", "I was hoping you could {}."),
+    *("I was wondering if you could {}.", "I'd appreciate it if you could {}.", "I hope you can {}."),
 )
 _BY_USER = ("I'd like to {}.", "I want to {}.", "I would like to {}.", "I need to {}.")
 
@@ -275,8 +284,9 @@ def _ask_behind(sentence: str) -> list[str]:
     infinitive, doer = asked
     wished = re.match(r"(?:i|we)\b(?!.{0,12} you )", main, re.IGNORECASE) is not None
     forms: tuple[str, ...] = () if doer is Doer.USER else _TO_AGENT
-    if not _LEADS.match(lead) and not lead.endswith((" so", " and", " but")):
-        forms = forms[:5]  # Two sentences with no more than a comma between them.
+    # Nobody puts a statement behind another one with no more than a comma between them.
+    if forms and (_LEADS.match(lead) or lead.endswith((" so", " and", " but"))):
+        forms += _TOLD
     forms += _BY_USER if wished else ()
     return [said for form in forms if (said := f"{lead} {form.format(infinitive)}") != sentence]
 
