@@ -50,8 +50,8 @@ _COURTESY = re.compile(
 _POLITE = tuple(
     re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
     for words in (
-        "please|pls|plz|kindly|appreciate\\w*|if you can|would you mind|do you mind|wonder\\w*|possibl[ey]|favor"
-        "|glad|great if|hoping|hope you|would help|able to|do you think|go ahead|can i ask|could i ask",
+        "please|pls|plz|kindly|appreciate\\w*|if you can|would you mind|do you mind|wonder\\w*|possibl[ey]"
+        "|favor|glad|great if|hoping|hope you|would help|able to|do you think|go ahead|can i ask|could i ask",
         "thanks|thank you|thx",
     )
 )
@@ -78,7 +78,7 @@ def add_courtesy(
     `first`: the message begins the conversation, so that it may greet."""
     greets, thanks = rng.chance(GREETED), rng.chance(THANKED)
     greeting, closing = rng.choice(_GREETINGS), rng.choice(_CLOSINGS)
-    whole = f"{text} {spoken} {said}"
+    whole = f"{text[:begin]} {text[stop:]} {spoken} {said}"
     opens, ends = not text[:begin].strip(), not text[stop:].strip() and find_open_end(text) is None
     greets = greets and first and opens and _GREETED.search(whole) is None and not _GOES_ON.match(said)
     thanks = thanks and ends and _COURTESY.search(whole) is None
