@@ -70,8 +70,8 @@ NO_FORM = "no sentence has a form that can surely be said in another one"
 )
 class Paraphrase:
     """The same meaning in other constructions: a command as a question, a wish or a statement and back, a
-    clause moved, a noun for a verb, the frames of the phrase packs, words that open a question. No word
-    of what is asked for is exchanged.
+    question within a statement, the thing itself asked for in place of the deed that brings it, a clause
+    moved, another verb of asking, the frames of the phrase packs. No word of what is asked for is exchanged.
 
     Severity: the share of the sentences that can be said in another construction which are. Protected
     entities stay, in their order. English by construction and by frames; German, Spanish, French, Chinese,

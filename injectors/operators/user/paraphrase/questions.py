@@ -155,7 +155,7 @@ _IRREGULAR = {
         "make": "made",
         "mean": "meant",
     },
-    **{"meet": "met", "pay": "paid", "put": "put", "read": "read", "run": "ran", "say": "said", "see": "saw"},
+    **{"meet": "met", "put": "put", "read": "read", "run": "ran", "say": "said", "see": "saw"},
     **{"sell": "sold", "send": "sent", "set": "set", "sleep": "slept", "spend": "spent", "take": "took"},
     **{"tell": "told", "think": "thought", "win": "won", "write": "wrote"},
 }
@@ -163,7 +163,7 @@ _REGULAR = frozenset(
     """
     accept add apply arrive ask belong close contain cover include mention offer own play serve support
     book burn call cancel change close complete consume depart end earn expire finish happen last leave
-    miss need open order owe pass pay play post receive register reply reserve save score sign start stop
+    miss need open order owe pass play post receive register reply reserve save score sign start stop
     transfer use visit walk want weigh work
     """.split()
 )
