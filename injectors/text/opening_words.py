@@ -65,6 +65,10 @@ OPENERS = frozenset(
     trouvez trouvez-moi utilise verbinde vergleiche verifica verlängere verschicke verschiebe vire
     vérifie vérifiez wechsle wiederhole zahle zeigen zähle ändere ändern écris écrivez éteins öffne
     öffnen überprüfe übersetze überweise
+    archive commit freeze reorder unfreeze we'd we're we've append decline dispute escalate refactor
+    unfollow block call clear close cool copy count cut dim draft email export filter fix flag format
+    group lock log lower measure mute pause plot post print pull push put raise rank rate record renew
+    report reset round save sell ship sign test text unzip vacuum view watch water zip
     """.split()
 )
 """Words that are capitalised only because a sentence begins with them. Another capitalised word may be a

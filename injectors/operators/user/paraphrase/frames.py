@@ -22,6 +22,9 @@ _USER = re.compile(
 )
 _FOR_ME = re.compile(r"\b(?:for me|for us|on my behalf)\b", re.IGNORECASE)
 _ME = re.compile(r"\b(?:me|us)\b", re.IGNORECASE)
+_BRIEF = 9
+"""Words of a request behind which it can be said for whom it is."""
+_SPOKEN_FOR = re.compile(r"\b(?:for|I|we|me|us)\b")
 _HELP = re.compile(r"\b(?:help\w*|hand|assist\w*)\b", re.IGNORECASE)
 _FACT = re.compile(
     r"\b(?:husband|wife|holiday|travels|machine|asked to|decided|recommended|customer|chat|writing|duty"
@@ -56,8 +59,9 @@ def find_doer(frame: str) -> Doer:
     return Doer.USER if _USER.search(before) else Doer.EITHER
 
 
-def fits(entry: Entry, request: Request, language: Language, *, alone: bool) -> bool:
-    """Whether the frame carries the request. `alone`: nothing else is in the message."""
+def fits(entry: Entry, request: Request, language: Language, *, alone: bool, small: bool) -> bool:
+    """Whether the frame carries the request. `alone`: nothing else is in the message; `small`: its user types
+    without capitals."""
     behind = entry.text.partition(_SLOT)[2]
     asked = request.infinitive
     long = len(asked.split()) > LONG or "," in asked or " and " in asked
@@ -68,28 +72,34 @@ def fits(entry: Entry, request: Request, language: Language, *, alone: bool) -> 
         return (mine is None or not mine.search(asked)) and not (long and len(behind.strip(" .?!？。！")) > 3)
     if (long and len(behind.split()) > 1) or (behind[:1] == "," and asked[-1:].isdigit()):
         return False
-    return _reads_well(entry.text, request, alone) and _has_doer(entry.text, request)
+    return _reads_well(entry.text, request, alone=alone, small=small) and _has_doer(entry.text, request)
 
 
-def _reads_well(frame: str, request: Request, alone: bool) -> bool:
+def _reads_well(frame: str, request: Request, *, alone: bool, small: bool) -> bool:
     """Whether the frame says no more than the request, and goes with what stands before it."""
-    if _FACT.search(frame) or (request.opening and _GREETING.match(frame)):
+    if _FACT.search(frame) or (_GREETING.match(frame) and (request.opening or request.start)):
         return False
-    return alone or not frame[0].islower()
+    bare = frame[0].islower() or frame[-1].isalpha()
+    return (alone and small) or not bare
 
 
 def _has_doer(frame: str, request: Request) -> bool:
     """Whether the frame makes the right one do it, and doesn't say twice for whom."""
     doer, asked = find_doer(frame), request.infinitive
-    if (_HELP.search(asked) and _HELP.search(frame)) or (" for " in asked and _FOR_ME.search(frame)):
+    if _says_for_whom(frame, asked):
         return False
-    if _ME.search(asked):
-        if _FOR_ME.search(frame) or _HELP.search(frame):
-            return False
-        if doer is Doer.EITHER:
-            return frame.startswith(("Is it possible", "Would it be possible"))
+    if _ME.search(asked) and doer is Doer.EITHER:
+        return frame.startswith(("Is it possible", "Would it be possible"))
     if request.doer is Doer.USER:
         return doer is Doer.USER
     if doer is Doer.USER and asked.partition(" ")[0] in _ORDERED:
         return False
     return Doer.EITHER in (request.doer, doer) or doer is request.doer
+
+
+def _says_for_whom(frame: str, asked: str) -> bool:
+    """Whether the frame says for whom it is, or speaks of help, where the request does or is long."""
+    if _HELP.search(frame):
+        return _HELP.search(asked) is not None or _ME.search(asked) is not None
+    long = len(asked.split()) > _BRIEF
+    return _FOR_ME.search(frame) is not None and (long or _SPOKEN_FOR.search(asked) is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -12,9 +13,17 @@ from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
-from crosswind.injectors.operators.user.paraphrase import courtesies, foreign_rewrites, frames, rewrites
-from crosswind.injectors.operators.user.requests.extraction import Request, find_requests
-from crosswind.injectors.operators.user.requests.verbs import SURE
+from crosswind.injectors.operators.user.asides.draw import is_small
+from crosswind.injectors.operators.user.paraphrase import (
+    courtesies,
+    foreign_rewrites,
+    frames,
+    greetings,
+    request_forms,
+    rewrites,
+    verb_changes,
+)
+from crosswind.injectors.operators.user.requests.extraction import Doer, Request, find_requests
 from crosswind.injectors.operators.user.typos.named_words import NamedWords, read_named_words
 from crosswind.injectors.operators.user.values.sure_values import PASSED_ON
 from crosswind.injectors.packs.draw import Setting
@@ -33,12 +42,10 @@ EXTENT = ("a few words and turns of phrase", "most of the wording", "the wording
 OPERATOR = "user.paraphrase"
 _TRIES = 4
 """Forms that are drawn for a sentence, of which the first that fits is taken."""
-FRAMED = 0.4
-"""How often a request is put into a pack's frame, and not into a construction of ours."""
-NOMINAL = 0.4
-"""How often a request's verb becomes a noun, where one says the same."""
-GREETED, THANKED = 0.3, 0.35
-"""How often a message that does neither comes to greet, and to thank."""
+FRAMED = 0.12
+"""How often an English request is put into a pack's frame, and not into a construction of ours."""
+VARIED = 0.5
+"""How often a request comes with another verb, or a noun for its verb, where one says the same."""
 _ABBREVIATED = re.compile(
     r"(?:\b[^\W\d_]\.|\b(?:bros|co|corp|etc|inc|jr|ltd|no|sr|st|vs)\.)[.?!]*\s*\Z", re.IGNORECASE
 )
@@ -63,8 +70,8 @@ NO_FORM = "no sentence has a form that can surely be said in another one"
 )
 class Paraphrase:
     """The same meaning in other constructions: a command as a question, a wish or a statement and back, a
-    clause moved, a noun for a verb, the frames of the phrase packs, words that open a question. No word
-    of what is asked for is exchanged.
+    question within a statement, the thing itself asked for in place of the deed that brings it, a clause
+    moved, another verb of asking, the frames of the phrase packs. No word of what is asked for is exchanged.
 
     Severity: the share of the sentences that can be said in another construction which are. Protected
     entities stay, in their order. English by construction and by frames; German, Spanish, French, Chinese,
@@ -76,6 +83,8 @@ class Paraphrase:
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         if not is_prose(target.text):
             return None
+        # What tools say is remembered for one list of them.
+        target = replace(target, tools=ToolList.of(target.tools))
         setting = find_setting(target)
         # All is drawn whatever the severity is, so that more of it means more of the same.
         found = [] if setting is None else list(_draw_candidates(target, setting, rng))
@@ -143,14 +152,20 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
         one = _Sentence(text, begin, stop, language, requests.get(begin), bound, literal)
         said, phrase = _draw_form(one, drawn, named, spoken, rng)
         sentence = one.words
-        if said is None or said == sentence or _loses(said, sentence, language):
+        if (
+            said is None
+            or said.lower() == sentence.lower()
+            or (one.request and _loses(said, sentence, language))
+        ):
             continue
         if find_lost(sentence, said, target.tools) is not None:
             continue
         if text[stop:].strip() and "\n" not in text[stop : stop + 1]:
             said = rewrites.end_sentence(said, "。" if language in UNSPACED else ".")
         if language is Language.EN:
-            said = _draw_courtesy(said, text, spoken, begin, stop, rng)
+            first = target.ordinal == 0
+            said = _type_small(said, sentence) if is_small(text) else said
+            said = greetings.add_courtesy(said, text, spoken, begin, stop, rng, first=first)
             spoken = f"{spoken} {said}"
         edit = make_edit(begin, sentence, said)
         yield edit if phrase is None else edit | {"phrase": phrase}
@@ -170,6 +185,14 @@ def _loses(said: str, sentence: str, language: Language) -> bool:
         return courtesies.says_please_twice(said, sentence, language)
     kept = {*_WORDS.findall(said.lower())}
     return not kept.issuperset({*_WORDS.findall(sentence.lower())[_ASKED_BY:]} - _COURTEOUS)
+
+
+def _type_small(said: str, sentence: str) -> str:
+    """The form as a user types who begins with a small letter, and with no stop where they have none."""
+    first = said.split(" ", 1)[0].rstrip(",!")
+    named = first in sentence and first[:1].isupper()
+    said = said if named else re.sub(r"\bI(?=\b)", "i", said[:1].lower() + said[1:])
+    return said if sentence[-1:] in ".?!" else said.rstrip(".?")
 
 
 class _Sentence(msgspec.Struct, frozen=True, gc=False):
@@ -201,10 +224,10 @@ def _draw_form(
         return _draw_foreign(one, drawn, named, rng)
     for _ in range(_TRIES):
         if one.request is not None:
-            said, phrase = _draw_request(one.request, Language.EN, drawn, rng, alone=one.alone)
+            said, phrase = _draw_request(one, drawn, rng)
         else:
             said, phrase = _draw_other(one.words, Language.EN, named, rng, literal=one.literal), None
-        if said is None or not _is_off(said, one.words, f"{one.text} {spoken}"):
+        if said is None or not greetings.is_off(said, one.words, f"{one.text} {spoken}"):
             return said, phrase
     return None, None
 
@@ -218,7 +241,7 @@ def _draw_foreign(
     own_deed = foreign_rewrites.is_own_deed(sentence, language)
     said, phrase = None, None
     if one.request is not None and not one.bound and not own_deed:
-        said, phrase = _draw_request(one.request, language, drawn, rng, alone=one.alone)
+        said, phrase = _draw_request(one, drawn, rng)
     elif not one.bound:
         said = _draw_other(sentence, language, named, rng, literal=one.literal)
     if own_deed or (said is not None and said != sentence):
@@ -253,66 +276,42 @@ def _draw_other(
     return rng.choice(forms) if forms else None
 
 
-def _is_off(said: str, sentence: str, text: str) -> bool:
-    """Whether the form is polite twice, by itself or with the rest, or writes a name otherwise."""
-    rest = text.replace(sentence, " ", 1)
-    twice = any(len(one.findall(said)) + bool(one.search(rest)) > 1 and one.search(said) for one in _POLITE)
-    return twice or any(name not in said for name in _NAMED.findall(sentence.partition(" ")[2]))
-
-
-_POLITE = tuple(
-    re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
-    for words in (
-        "please|pls|plz|kindly|appreciate\\w*|if you can|would you mind|do you mind|wondering|possible|favor"
-        "|glad",
-        "thanks|thank you|thx",
-    )
-)
-"""A message asks politely once, and thanks once."""
-_NAMED = re.compile(r"[\w$€£#'’./@-]*(?:[A-Z]|\d)[\w'’/@-]*")
-
-
-def _draw_courtesy(said: str, text: str, spoken: str, begin: int, stop: int, rng: SeededRandom) -> str:
-    """The sentence with a greeting before it or thanks behind, where it begins or ends a message without."""
-    greets, thanks = rng.chance(GREETED), rng.chance(THANKED)
-    greeting, closing = rng.choice(rewrites.GREETINGS), rng.choice(rewrites.CLOSINGS)
-    if rewrites.COURTESY.search(f"{text} {spoken} {said}"):
-        return said
-    ordered = said.endswith("?") and said.partition(" ")[0].lower() in SURE
-    if greets and not text[:begin].strip() and not ordered:
-        said = (
-            f"{greeting} {rewrites.lower_first(said)}"
-            if greeting.endswith(",")
-            else f"{greeting} {said[0].upper()}{said[1:]}"
-        )
-    if thanks and not text[stop:].strip() and find_open_end(text) is None:
-        said = f"{rewrites.end_sentence(said, '.')} {closing}"
-    return said
-
-
-def _draw_request(
-    request: Request, language: Language, drawn: PhraseDraw, rng: SeededRandom, *, alone: bool
-) -> tuple[str | None, str | None]:
+def _draw_request(one: _Sentence, drawn: PhraseDraw, rng: SeededRandom) -> tuple[str | None, str | None]:
     """The request in another sentence, and the pack's entry that it is framed by."""
-    nouns, nominal = rewrites.nominalise(request.infinitive), rng.chance(NOMINAL)
-    asked = rng.choice(nouns) if language is Language.EN and nouns and nominal else request.infinitive
-    framed = language is not Language.EN or rng.chance(FRAMED)
+    request, english = one.request, one.language is Language.EN
+    assert request is not None
+    varied = verb_changes.vary_verb(request.infinitive) if english else ()
+    other = rng.chance(VARIED)
+    asked = rng.choice(varied) if varied and other else request.infinitive
     said, phrase = None, None
-    if framed:
-        worded = Request(request.start, request.end, asked, request.doer, request.opening)
-        found = drawn.draw(
-            "frame", lambda entry: frames.fits(entry, worded, language, alone=alone), {"request": asked}
-        )
-        if found is not None:
-            said, phrase = found.text, found.entry
-    if said is None and language is Language.EN:
-        said = rng.choice(rewrites.rewrite_request(Request(0, 0, asked, request.doer)))
+    framed = rng.chance(FRAMED) and not request_forms.is_spliced(asked)
+    if not english or framed:
+        doer = Doer.USER if request_forms.is_wish(one.words) else request.doer
+        said, phrase = _draw_frame(one, msgspec.structs.replace(request, infinitive=asked, doer=doer), drawn)
+    if said is None and english:
+        wished, passed_on = request_forms.is_wish(one.words), find_open_end(one.words) is not None
+        forms = request_forms.rewrite_request(asked, request.doer, wished=wished, open=passed_on)
+        said = rng.choice(forms) if forms else None
     if said is None:
         return None, None
-    if phrase is not None and said.startswith(asked) and said[:1].isascii():
-        said = said[0].upper() + said[1:]
     opening = request.opening.rstrip(",")
     if opening:
         comma = "" if opening.lower() in ("and", "so", "then") else ","
         said = f"{opening}{comma} {rewrites.lower_first(said)}"
     return said, phrase
+
+
+def _draw_frame(one: _Sentence, request: Request, drawn: PhraseDraw) -> tuple[str | None, str | None]:
+    """The request in a pack's frame."""
+    asked, small = request.infinitive, is_small(one.text)
+    found = drawn.draw(
+        "frame",
+        lambda entry: frames.fits(entry, request, one.language, alone=one.alone, small=small),
+        {"request": asked},
+    )
+    if found is None:
+        return None, None
+    said = found.text
+    if said.startswith(asked) and said[:1].isascii():
+        said = said[0].upper() + said[1:]
+    return said, found.entry

@@ -7,131 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from crosswind.injectors.operators.user.requests.extraction import Doer, Request
-from crosswind.injectors.operators.user.requests.verbs import GERUNDS, SURE
-
-LONG = 14
-"""Words of a request behind which nothing more is said of it."""
-
-GREETINGS = (
-    *("Hi,", "Hello,", "Hey,", "Hi there,", "Good morning,", "Hi!", "Hello!", "Hey!", "Hello there,"),
-    *("Good afternoon,", "Good evening,", "Hey there,", "Good day,", "Morning,"),
-)
-CLOSINGS = (
-    *(
-        "Thanks.",
-        "Thank you.",
-        "Thanks!",
-        "Thank you!",
-        "Thanks a lot.",
-        "Many thanks.",
-        "Thanks in advance.",
-    ),
-    *("Thank you very much.", "Much appreciated.", "Cheers.", "Thanks so much!", "Thank you in advance."),
-    *(
-        "Thank you so much.",
-        "Thanks for your help.",
-        "Many thanks!",
-        "Thanks for the help!",
-        "Thanks a bunch.",
-    ),
-    *("Appreciate it.", "I appreciate it.", "Thanks a million.", "That would be great.", "Best regards."),
-    *("Thanks again.", "Kind regards.", "Thank you for your help.", "That would help a lot."),
-)
-COURTESY = re.compile(
-    r"\b(?:hi|hello|hey|good (?:day|morning|afternoon|evening)|thanks|thank you|thx|please|pls|kindly|cheers"
-    r"|appreciate\w*|grateful|obliged|angel)\b",
-    re.IGNORECASE,
-)
-"""Words by which a message greets, asks politely or thanks already."""
-
-_ING = {verb: form for form, verb in GERUNDS.items()}
-_SEVERAL = re.compile(r"\b(?:and|or|then|if|but)\b|[,;]", re.IGNORECASE)
-_NOMINAL: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
-    (re.compile(pattern), forms)
-    for pattern, forms in (
-        (r"look at(?= (?:the|my|our|this|these|all)\b)", ("take a look at", "have a look at")),
-        (r"search for(?= )", ("run a search for",)),
-        (r"summari[sz]e(?= (?:the|my|our|this|these|all|it)\b)", ("give me a summary of",)),
-        (r"list(?= (?:the|my|our|all|every|these)\b)", ("give me a list of",)),
-        (r"describe(?= (?:the|my|our|this|these|it)\b)", ("give me a description of",)),
-        (r"explain(?= (?:the|my|this|these)\b)", ("give me an explanation of",)),
-        (r"estimate(?= (?:the|my|our|this)\b)", ("give me an estimate of",)),
-        (r"tell me(?= (?:what|which|who|where|when|how|whether|if)\b)", ("let me know",)),
-        (r"tell me(?= the\b)", ("let me know", "give me")),
-        (r"give me(?= (?:the|my|our|all|a|an|some)\b)", ("get me",)),
-        (r"find out(?= (?:what|which|who|where|when|how|whether|if)\b)", ("work out",)),
-    )
-)
-"""Verbs, and the noun or the other verb that says the same before the same object."""
-
-_FORMS: tuple[tuple[str, bool], ...] = (
-    ("Could you {}?", True),
-    ("Could you please {}?", True),
-    ("Can you {}?", True),
-    ("Can you please {}?", True),
-    ("Would you {}?", True),
-    ("Would you {}, please?", False),
-    ("Please {}.", True),
-    ("{}, please.", False),
-    ("{}, will you?", False),
-    ("I'd like you to {}.", True),
-    ("I was wondering if you could {}.", False),
-    ("Would you be able to {}?", True),
-    ("Are you able to {}?", True),
-    ("Can I get you to {}?", True),
-    ("Can I ask you to {}?", True),
-    ("What I need is for you to {}.", True),
-    ("Would it be possible for you to {}?", True),
-    ("It would be great if you could {}.", True),
-    ("It'd be nice if you could {}.", True),
-    ("I'd be glad if you could {}.", True),
-    ("If possible, {}.", True),
-    ("Could I ask you to {}?", True),
-    ("Do you think you could {}?", True),
-    ("I need you to {}.", True),
-    ("I want you to {}.", True),
-    ("Can I have you {}?", False),
-    ("Is there any chance you could {}?", True),
-    ("It would help if you could {}.", True),
-    ("I'm hoping you can {}.", True),
-    ("If you can, {}.", True),
-    ("When you have a moment, {}.", True),
-    ("When you get a chance, {}.", True),
-    ("Go ahead and {}.", False),
-    ("Any chance you could {}?", True),
-    ("Maybe you could {}.", False),
-    ("Do me a favor and {}.", False),
-)
-"""Sentences around a request, and whether it may be long."""
-
-
-_WISHES = ("I'd like to", "I want to", "I would like to", "I need to", "I'm trying to", "I'm hoping to")
-
-
-def rewrite_request(request: Request) -> list[str]:
-    """Sentences that ask for the same. A request for what the user does has no such form."""
-    if request.doer is Doer.USER:
-        return [f"{opening} {request.infinitive}." for opening in _WISHES]
-    asked = request.infinitive
-    short = len(asked.split()) <= LONG and not _SEVERAL.search(asked)
-    forms = [_fill(form, asked) for form, long in _FORMS if long or short]
-    verb, _, rest = asked.partition(" ")
-    if verb in _ING and short:
-        forms += [f"{opening} {_ING[verb]} {rest}?" for opening in ("Would you mind", "Do you mind", "Mind")]
-    return forms
-
-
-def _fill(form: str, asked: str) -> str:
-    return form.format(asked[0].upper() + asked[1:] if form.startswith("{}") else asked)
-
-
-def nominalise(infinitive: str) -> list[str]:
-    """The request with a noun for its verb, or the other way round."""
-    for pattern, forms in _NOMINAL:
-        if (match := pattern.match(infinitive)) is not None:
-            return [form + infinitive[match.end() :] for form in forms]
-    return []
+from crosswind.injectors.operators.user.paraphrase.questions import rewrite_question
+from crosswind.injectors.operators.user.requests.extraction import Doer, read_english
+from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 
 
 def rewrite_sentence(sentence: str) -> list[str]:
@@ -140,35 +18,8 @@ def rewrite_sentence(sentence: str) -> list[str]:
     rules = _RULES_BY_WORD.get(first)
     if rules is None and first.lower() in SURE:
         rules = (_move_clause,)
-    found = [one for rule in rules or () for one in rule(sentence)]
-    return found + open_question(sentence) + list_variants(sentence)
-
-
-_QUESTION = re.compile(
-    r"(?:What(?:['’]s)?|Which|Who(?:['’]s)?|Where(?:['’]s)?|When(?:['’]s)?|Why|How|Is|Are|Was|Were|Does|Did"
-    r"|Has|Have|Will) [^?!;:\n]{8,220}\?"
-)
-_OPENERS = (
-    *("Quick question: {}", "I was wondering, {}", "Just wondering, {}", "One question: {}"),
-    *("Tell me, {}", "I'm curious, {}", "Out of interest, {}", "So, {}", "A quick one: {}"),
-)
-_EMBEDDED = re.compile(
-    r"(?P<asked>(?:Which|How (?:many|much)) (?:[a-z-]+ ){1,3}(?:are|is|was|were|have|has|had) "
-    r"(?:(?:been|in|on|at|left|available|needed|required|showing|playing|open|free|won|lost) ?)"
-    r"[^?!;:\n]{0,160})\?"
-)
-
-
-def open_question(sentence: str) -> list[str]:
-    """A question with words before it that say that it is one, or within one that asks for an answer."""
-    if _QUESTION.fullmatch(sentence) is None or re.match(r"(?:Is|Are) there any (?:way|chance)\b", sentence):
-        return []
-    forms = [form.format(lower_first(sentence)) for form in _OPENERS]
-    embedded = _EMBEDDED.fullmatch(sentence)
-    if embedded is not None:
-        said = lower_first(embedded["asked"])
-        forms += [f"Could you tell me {said}?", f"I'd like to know {said}.", f"Do you know {said}?"]
-    return forms
+    found = [one for rule in rules or () for one in rule(sentence)] + _ask_behind(sentence)
+    return found or [*rewrite_question(sentence), *list_variants(sentence)]
 
 
 _VARIANTS = tuple(
@@ -192,10 +43,13 @@ def list_variants(sentence: str) -> list[str]:
 
 
 _NEED = re.compile(
-    r"I (?P<verb>need|want)(?P<what> (?:a|an|some|the|my|two|three|four|five"
+    r"I (?P<verb>need|want)(?P<what> (?:a|an|some|the|my|directions|information|two|three|four|five"
     r"|\d+) [^.?!;:]{3,200})(?P<end>\.?)"
 )
-_CLAUSE = re.compile(r"\b(?:and|but|because|since|so|which|who|that|if|when|where|to be|for you|you to)\b|,")
+_CLAUSE = re.compile(
+    r"\b(?:and|but|because|since|so|which|who|that|if|when|where|to be|for you|you to|back|done)\b"
+    r"|,(?!\d| (?:preferably|ideally|something|for|from|with|in|near|starting|returning|around|under|not)\b)"
+)
 
 
 def _say_what(sentence: str) -> list[str]:
@@ -203,10 +57,37 @@ def _say_what(sentence: str) -> list[str]:
     match = _NEED.fullmatch(sentence)
     if match is None or _CLAUSE.search(match["what"]):
         return []
-    what, end = match["what"], match["end"] or "."
+    what, end = match["what"], match["end"]
     if re.match(r" (?:the|my)\b", what) is not None:
-        return [f"I'm after{what}{end}"]
-    return [f"I'm looking for{what}{end}", f"I'd like{what}{end}", f"I'd like to have{what}{end}"]
+        return [
+            f"{one}{what}{end}" for one in ("I'd like", "I want", "I need") if one != f"I {match['verb']}"
+        ]
+    other = "I want" if match["verb"] == "need" else "I need"
+    openings = ("I'm looking for", "I'd like", "I am looking for", "I would like", other)
+    asked = ("Can I get", "Could I get", "Can I have", "Could I have", "Would it be possible to get")
+    return [
+        *(f"{opening}{what}{end}" for opening in (*openings, "I'd like to have", "I'd like to get")),
+        *(f"{opening}{what}?" for opening in asked),
+    ]
+
+
+_WISHED = re.compile(
+    r"(?P<wish>I['’]d like|I would like|I want|I need|I have|I wish|I['’]d love) to (?P<deed>[^?]{3,240})"
+)
+_WISHES = ("I'd like to", "I want to", "I would like to")
+_NEEDS = ("I need to", "I have to", "I've got to")
+
+
+def _wish(sentence: str) -> list[str]:
+    """`I'd like to dispute a charge` as `I want to dispute a charge`."""
+    match = _WISHED.fullmatch(sentence)
+    if match is None:
+        return []
+    wish = match["wish"].replace("’", "'")
+    openings: tuple[str, ...] = _NEEDS if wish in ("I need", "I have") else _WISHES
+    if wish not in ("I need", "I have") and not match["deed"].startswith(("know ", "see ")):
+        openings = (*_WISHES, "I'm looking to", "I was hoping to", "I'm hoping to", "I'd love to")
+    return [f"{opening} {match['deed']}" for opening in openings if opening != f"{wish} to"]
 
 
 _HOW = re.compile(r"How (?:do|can|could|should|would) I (?P<verb>[a-z]+)(?P<rest> [^?;:]{2,200})\?")
@@ -217,9 +98,19 @@ def _ask_how(sentence: str) -> list[str]:
     if match is None or match["verb"] in ("know", "tell") or _CLAUSE.search(match["rest"]):
         return []
     what = f"{match['verb']}{match['rest']}"
+    openings = (
+        *("Could you tell me {}?", "I'd like to know {}.", "Can you tell me {}?", "I need to know {}."),
+        *("Can you explain {}?", "Could you explain {}?", "Please tell me {}.", "I want to know {}."),
+        *("Do you know {}?", "Tell me {}.", "Could you please explain {}?", "I'm trying to find out {}."),
+        *("Please explain {}.", "Can you let me know {}?", "I was wondering {}.", "Let me know {}."),
+    )
     return [
-        *(f"Could you tell me how to {what}?", f"I'd like to know how to {what}."),
-        *(f"What do I have to do to {what}?", f"Can you tell me how to {what}?"),
+        *(opening.format(f"how to {what}") for opening in openings),
+        *(
+            f"What do I need to do to {what}?",
+            f"What's the way to {what}?",
+            f"What do I have to do to {what}?",
+        ),
     ]
 
 
@@ -231,10 +122,50 @@ def _ask_may(sentence: str) -> list[str]:
     if match is None or _CLAUSE.search(match["what"]) or match["what"].startswith(("have ", "get ", "ask ")):
         return []
     what = match["what"]
-    return [
-        *(f"Is it possible for me to {what}?", f"Would I be able to {what}?"),
-        f"I'd like to know whether I can {what}.",
-    ]
+    openings = (
+        *(
+            "I'd like to know whether {}.",
+            "I'd like to know if {}.",
+            "Can you tell me if {}?",
+            "I was wondering if {}.",
+        ),
+        *(
+            "Could you tell me whether {}?",
+            "I want to know if {}.",
+            "Do you know if {}?",
+            "Please let me know if {}.",
+        ),
+        *(
+            "Could you let me know if {}?",
+            "I'm wondering if {}.",
+            "I need to know if {}.",
+            "Please tell me if {}.",
+        ),
+    )
+    return [*(opening.format(f"I can {what}") for opening in openings), f"Is it possible for me to {what}?"]
+
+
+_MAY_HAVE = re.compile(r"(?P<may>(?:Can|Could|May) I (?:get|have)) (?P<what>(?!to\b)[^?;:,]{2,120})\?")
+_HAVING = (
+    *(
+        "Can I have {}?",
+        "Could I have {}?",
+        "Can I get {}?",
+        "Could I get {}?",
+        "May I have {}?",
+        "I'd like {}.",
+    ),
+    *("I would like {}.", "I'd like to have {}.", "I'd like to get {}.", "Would it be possible to get {}?"),
+    "Is it possible to get {}?",
+)
+
+
+def _ask_to_have(sentence: str) -> list[str]:
+    """`Could I get a late checkout?` as `I'd like a late checkout.`"""
+    match = _MAY_HAVE.fullmatch(sentence)
+    if match is None or _CLAUSE.search(match["what"]) or re.search(r"\b\w+ed\b", match["what"]):
+        return []
+    return [said for form in _HAVING if (said := form.format(match["what"])) != sentence]
 
 
 _IS_THERE = re.compile(r"(?P<be>Is|Are) there (?P<what>[^?;:]{3,200})\?")
@@ -245,14 +176,28 @@ def _ask_whether(sentence: str) -> list[str]:
     if match is None or re.match(r"(?:any\ )?(?:way|chance)\b", match["what"]):
         return []
     said = f"there {match['be'].lower()} {match['what']}"
-    return [
+    openings = (
         *(
-            f"Could you tell me whether {said}?",
-            f"I'd like to know if {said}.",
-            f"Do you know whether {said}?",
+            "Could you tell me whether {}?",
+            "I'd like to know if {}.",
+            "Do you know if {}?",
+            "Can you check if {}?",
         ),
-        f"Can you check if {said}?",
-    ]
+        *(
+            "Can you tell me if {}?",
+            "I was wondering if {}.",
+            "Do you know whether {}?",
+            "Could you check if {}?",
+        ),
+        *(
+            "I need to know if {}.",
+            "I'm wondering if {}.",
+            "Please check if {}.",
+            "Please let me know if {}.",
+        ),
+        *("Can you find out if {}?", "Let me know if {}.", "Could you find out whether {}?"),
+    )
+    return [opening.format(said) for opening in openings]
 
 
 _DO_YOU = re.compile(r"Do you (?P<what>(?:have|offer|sell|know|accept|serve|support) [^?;:]{3,200})\?")
@@ -262,26 +207,16 @@ def _ask_do_you(sentence: str) -> list[str]:
     match = _DO_YOU.fullmatch(sentence)
     if match is None:
         return []
-    return [
-        f"Could you tell me whether you {match['what']}?",
-        f"I'd like to know if you {match['what']}.",
-        f"May I ask whether you {match['what']}?",
-    ]
-
-
-_WHERE = re.compile(r"Where (?P<be>is|are) (?P<what>(?:the|my|our|your) (?:[\w'#-]+ ?){1,3})\?")
-
-
-def _ask_where(sentence: str) -> list[str]:
-    match = _WHERE.fullmatch(sentence)
-    if match is None or re.search(r"\b(?:in|at|on|of|for|located|going|being)\b", match["what"]):
-        return []
-    said = f"where {match['what'].strip()} {match['be']}"
-    return [f"Could you tell me {said}?", f"I'd like to know {said}.", f"Can you find out {said}?"]
+    openings = (
+        *("Could you tell me whether you {}?", "I'd like to know if you {}.", "I was wondering if you {}."),
+        *("Can you tell me if you {}?", "I'm wondering if you {}.", "I wanted to know if you {}."),
+        *("Please let me know if you {}.", "Could you let me know if you {}?"),
+    )
+    return [opening.format(match["what"]) for opening in openings]
 
 
 _FIRST = re.compile(
-    r"(?P<when>(?:If|When|Once|As soon as|Before|After|Unless"
+    r"(?P<when>(?:If|When|Once|As soon as|Unless"
     r"|While) [^,.?!;:]{4,120}), (?:please )?(?:then )?"
     r"(?P<main>[a-z][^,.?!;:]{4,200})(?P<end>[.?!]?)"
 )
@@ -303,6 +238,57 @@ def _move_clause(sentence: str) -> list[str]:
         main, when = last["main"], last["when"]
         return [f"{when[0].upper()}{when[1:]}, {main[0].lower()}{main[1:]}{last['end'] or '.'}"]
     return []
+
+
+_BEHIND = re.compile(
+    r"(?P<lead>(?:(?:since|as|because|for|after|before|once|when|while|if|given|with|now that|in order to"
+    r"|at|on|in"
+    r"|by|to) [^,.?!;:]{3,100}|(?:finally|lastly|additionally|afterwards|next|meanwhile|in addition"
+    r"|after that)"
+    r"|.{4,160}),(?: (?:so|and|but|then))?) (?P<main>[a-z].+)",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"(?:please|kindly|(?:can|could|would|will) you|(?:i|we)(?:['’]d| would| need| want)\b)", re.IGNORECASE
+)
+_LEADS = re.compile(
+    r"(?:since|as|because|for|after|before|once|when|while|if|given|with|now that|in order to|at|on|in|by|to"
+    r"|finally|lastly|additionally|afterwards|next|meanwhile|in addition|after that)\b",
+    re.IGNORECASE,
+)
+_TO_AGENT = (
+    *("could you {}?", "can you {}?", "could you please {}?", "please {}.", "can you please {}?"),
+    *("could you {}, please?", "can you {}, please?", "would you be able to {}?", "please could you {}?"),
+    *("would you please {}?", "do you think you could {}?", "could you possibly {}?"),
+)
+_TOLD = (
+    *("I'd like you to {}.", "I need you to {}.", "I want you to {}.", "I was hoping you could {}."),
+    *("I was wondering if you could {}.", "I'd appreciate it if you could {}.", "I hope you can {}."),
+)
+_BY_USER = ("I'd like to {}.", "I want to {}.", "I would like to {}.", "I need to {}.")
+
+
+def _ask_behind(sentence: str) -> list[str]:
+    """A request behind what leads up to it, in another form: `Since I'm late, could you book a cab?`"""
+    match = _BEHIND.fullmatch(sentence)
+    if match is None:
+        return []
+    lead, main = match["lead"], match["main"]
+    if _ASKS.match(main) is None and (
+        _LEADS.match(lead) is None or main.split(" ", 1)[0] not in SURE | AMBIGUOUS
+    ):
+        return []
+    asked = read_english(main)
+    if asked is None or ", " in asked[0]:
+        return []
+    infinitive, doer = asked
+    wished = re.match(r"(?:i|we)\b(?!.{0,12} you )", main, re.IGNORECASE) is not None
+    forms: tuple[str, ...] = () if doer is Doer.USER else _TO_AGENT
+    # Nobody puts a statement behind another one with no more than a comma between them.
+    if forms and (_LEADS.match(lead) or lead.endswith((" so", " and", " but"))):
+        forms += _TOLD
+    forms += _BY_USER if wished else ()
+    return [said for form in forms if (said := f"{lead} {form.format(infinitive)}") != sentence]
 
 
 _THANKS = re.compile(
@@ -336,12 +322,33 @@ def _look_for(sentence: str) -> list[str]:
     if match is None or _CLAUSE.search(match["what"]):
         return []
     what = match["what"]
-    return [f"I'm trying to find {what}.", f"I need to find {what}."]
+    openings = (
+        *(
+            "I'm trying to find {}",
+            "I need to find {}",
+            "I need {}",
+            "I'd like to find {}",
+            "I want to find {}",
+        ),
+        *(
+            "Can you help me find {}?",
+            "Could you help me find {}?",
+            "Please help me find {}",
+            "Help me find {}",
+        ),
+        *("Can you find me {}?", "Could you find me {}?", "I'm after {}"),
+    )
+    definite = re.match(r"(?:the|my|our)\b", what) is not None
+    return [
+        opening.format(what) + ("" if opening.endswith("?") else match["end"])
+        for opening in openings
+        if not definite or "find me" not in opening
+    ]
 
 
 _RULES: Sequence[Callable[[str], list[str]]] = (
-    *(_say_what, _ask_how, _ask_may, _ask_whether, _ask_do_you, _ask_where, _move_clause, _thank, _greet),
-    _look_for,
+    *(_say_what, _ask_how, _ask_may, _ask_whether, _ask_do_you, _move_clause, _thank, _greet),
+    *(_look_for, _wish, _ask_to_have),
 )
 
 
@@ -349,13 +356,14 @@ _FIRST_WORDS: Mapping[Callable[[str], list[str]], str] = {
     _say_what: "I",
     _ask_how: "How",
     _ask_may: "Can Could May",
+    _ask_to_have: "Can Could May",
     _ask_whether: "Is Are",
     _ask_do_you: "Do",
-    _ask_where: "Where",
     _move_clause: "If When Once As Before After Unless While",
     _thank: "Thanks Thank Many",
     _greet: "Hi Hello Hey Good",
     _look_for: "I I'm",
+    _wish: "I I'd I’d",
 }
 """The words that a rule's sentences begin with; `_move_clause` knows commands, too."""
 _RULES_BY_WORD: Mapping[str, tuple[Callable[[str], list[str]], ...]] = {

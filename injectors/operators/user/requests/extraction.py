@@ -81,7 +81,7 @@ def _read_sentences(text: str, language: Language) -> Iterator[Request]:
         begin = start + len(sentence) - len(sentence.lstrip())
         stop = start + len(sentence.rstrip())
         if language is Language.EN:
-            found = _read_english(text[begin:stop])
+            found = read_english(text[begin:stop])
         else:
             asked = foreign.read_sentence(text[begin:stop], language)
             found = (asked, Doer.EITHER) if asked else None
@@ -106,6 +106,7 @@ _TO_AGENT = rf"""(?:can|could|would|will)\ (?:you|u)\ +(?:be\ able\ to\ +)?{_ADV
     |(?:i|we)\ (?:need|want)\ you\ to\ +{_ADVERBS}
     |(?:i\ was|i['’]m|i\ am)\ (?:wondering|hoping)(?:\ if|\ that|\ whether)?\ you\ (?:could|can
     |would)\ +{_ADVERBS}
+    |it(?:['’]d|\ would)\ be\ (?:great|nice|good|lovely|helpful)\ if\ you\ (?:could|can|would)\ +{_ADVERBS}
     |are\ you\ able\ to\ +{_ADVERBS}"""
 _TO_NOBODY = rf"""(?:is|would)\ it\ (?:be\ )?possible\ (?:for\ you\ )?to\ +{_ADVERBS}"""
 _BY_USER = rf"""(?:i|we)(?:['’]d|\ would)\ (?:really\ )?(?:like|love|prefer)\ to\ +{_ADVERBS}
@@ -122,7 +123,7 @@ _FORM = CaselessPattern(
 _BEHIND = CaselessPattern(
     r"""(?:[,\s]+(?:please|pls|kindly|thanks(?:\ a\ lot)?|thank\ you(?:\ (?:so|very)\ much)?|thx
       |(?:would|will|can|could)\ you|if\ (?:you\ can|possible|you\ could)))*
-    [\s.!?]*\Z""",
+    [\s.!?。！？]*\Z""",
     re.VERBOSE,
 )
 _FIRST = re.compile(r"([A-Za-z]+)(?:[ ]+([\w'’\"“$€£#*/.-]+))?")
@@ -132,7 +133,7 @@ _FINITE = frozenset(
     {"are", "can", "could", "did", "does", "had", "has", "is", "was", "were", "will", "would"}
 )
 _BREAKS = re.compile(
-    r"[?!;…]|(?<!Dr)(?<!Mr)(?<!Mrs)(?<!Ms)(?<!St)\.\s|\n|:\s*\Z|\s[-–—]\s"
+    r"[?!;…]|(?<!Dr)(?<!Mr)(?<!Mrs)(?<!Ms)(?<!St)\.\s|\n|:\s*\Z|\s[–—]\s|\s-\s(?![\d(]|[a-z]\b)"
     r"|,\s(?:I|I['’]\w+|we|can|could|would|is|are|do|does|it|that|he|she|they|there|please|ok|right)\b"
 )
 _NO_VERB = frozenset(
@@ -157,7 +158,8 @@ _SEVERAL = re.compile(r"\b(?:like|and|or|if|because|but|so|which|who|that|when|w
 
 
 @lru_cache(1024)
-def _read_english(sentence: str) -> tuple[str, Doer] | None:
+def read_english(sentence: str) -> tuple[str, Doer] | None:
+    """What an English sentence asks for, and who may do it."""
     form = _FORM.match(sentence)
     assert form is not None  # It may be empty.
     behind = _BEHIND.search(sentence, form.end())
@@ -198,7 +200,7 @@ def _follows_verb(body: str, following: str) -> bool:
     """Whether the word makes a verb of the one before it, which may be a noun."""
     if following in BEHIND_VERB:
         return True
-    plain = following in BEHIND_NOUN or not following[:1].isalpha()
+    plain = following in BEHIND_NOUN or not following[:1].isalpha() or "." in following or "_" in following
     return plain and _FINITE.isdisjoint(body.lower().split())
 
 
@@ -209,7 +211,7 @@ def _read_wish(body: str, verb: str) -> tuple[str, Doer] | None:
         return None
     if verb == "know" and rest[:1] == " " and not _ME.search(rest):
         return "tell me" + rest, Doer.AGENT
-    if verb == "see" and re.match(r" (?:the|my|all|a|an|some|any|how|what|which)\b", rest):
+    if verb == "see" and re.match(r" (?:the|my|all|some|any|how|what|which)\b", rest):
         return "show me" + rest, Doer.AGENT
     if verb == "get" and re.match(r" (?:from|to|there|home)\b", rest):
         return body, Doer.USER

@@ -4,36 +4,35 @@ from __future__ import annotations
 
 SURE = frozenset(
     """
-    accept activate add adjust advise allow analyse analyze announce append apply approve arrange ask assign
-    attach authenticate avoid begin bring build buy calculate cancel choose clarify collect combine compare
-    compute compress configure confirm connect convert correct create deactivate decrease define delete deploy
-    describe determine disable disconnect discard divide download eat edit enable encrypt enroll ensure enter
-    erase establish estimate evaluate examine execute expand explain explore extend extract fetch figure fill
-    find follow forward gather generate get give go grab greet handle help hire identify import include
-    increase
-    inform insert inspect install invite join keep launch learn leave let link locate maintain make merge
-    modify multiply navigate notify obtain organise organize pay perform pick play populate predict prepare
-    prevent proceed process produce provide purchase quote read rebook recommend reduce refer refill refresh
-    reject remind remove rename replace reply reschedule resend resolve respond restart restore resume
-    retrieve retweet revert review reword rewrite run scan search see select send separate share show shut
-    simulate solve sort specify start stop store submit subtract suggest sum summarise summarize suspend swap
-    switch take tell terminate throw translate transcribe try turn undo unlock unsubscribe upgrade upload use
-    validate verify visit wake warn withdraw write
+    accept activate add append freeze put reorder unfreeze decline dispute escalate refactor unfollow
+    adjust advise allow analyse analyze announce append apply approve arrange ask assign attach
+    authenticate avoid begin bring build buy calculate cancel choose clarify collect combine compare
+    compute compress configure confirm connect convert correct create deactivate decrease define delete
+    deploy describe determine disable dispute disconnect discard divide download eat edit enable encrypt
+    enroll ensure enter erase establish estimate evaluate examine execute expand explain explore extend
+    extract fetch figure fill find follow forward gather generate get give go grab greet handle help hire
+    identify import include increase inform insert inspect install invite join keep launch learn leave let
+    link locate maintain make merge modify multiply navigate notify obtain organise organize pay perform
+    pick play populate predict prepare prevent proceed process produce provide purchase quote read rebook
+    recommend reduce refer refill refresh reject remind remove rename replace reply reschedule resend
+    resolve respond restart restore resume retrieve retweet revert review reword rewrite run scan search
+    see select send separate share show shut simulate solve sort specify start stop store submit subtract
+    suggest sum summarise summarize suspend swap switch take tell terminate throw translate transcribe try
+    turn undo unlock unsubscribe upgrade upload use validate verify visit wake warn withdraw write
     """.split()
 )
 """Those that are always verbs where a sentence begins with them."""
 
 AMBIGUOUS = frozenset(
     """
-    access alert archive balance block book budget call change charge check clean clear close command comment
-    commit contact copy count deposit display draft echo email estimate exchange file finish fix flag
-    fork format group hold issue like list load lock log look lower mail map mark measure mention message
-    monitor move mute name note open order pack park pass pause pin place plan plot point post present press
-    print pull push query quit raise rank rate record refund register release rent repeat replay report
-    request
-    reserve reset return ring roll round sample save schedule screen sell set ship sign skip split star
-    start stream subscribe supply test text ticket time touch track trade transfer trim tweet update view
-    vote watch water weigh work zip
+    access alert filter archive balance block export vacuum book budget call change charge check clean
+    clear close command comment commit contact copy count deposit display draft echo email estimate
+    exchange file finish fix flag fork format group hold issue like list load lock log look lower mail map
+    mark measure mention message monitor move mute name note open order pack park pass pause pin place
+    plan plot point post present press print pull push query quit raise rank rate record refund register
+    release rent repeat replay report request reserve reset return ring roll round sample save schedule
+    screen sell set ship sign skip split star start stream subscribe supply test text ticket time touch
+    track trade transfer trim tweet update view vote watch water weigh work zip
     """.split()
 )
 """Those that may be a noun there, too: `order the soup`, but `order 17 is late`."""

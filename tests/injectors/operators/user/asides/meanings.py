@@ -12,7 +12,9 @@ CHEAP = re.compile(
     r"|money|funds|dollars?|euro|lean(?:er)?|subscription|paywalled|premium|quota|usage|limit"
     r"|open[- ]source|top up|compute|add up|tokens|buy|use up|work for nothing|plan|few calls|pro one"
     r"|sparing|dear|requests|AI account|basic version|use (?:little|much)|(?:smaller"
-    r"|big) (?:model|tools)|use it all up|used up|spent)\b"
+    r"|big) (?:model|tools)|use it all up|used up|spent|penny|cents?|splash out|splurge|afford|chargeable"
+    r"|invoiced|frugally|break the bank|cost the earth|priciest|reimburses|on my own card|set aside"
+    r"|what I owe|deluxe version|best model|basic (?:model|tools)|billed)\b"
 )
 QUICK = re.compile(
     r"(?i)\b(?:quick\w*|fast\w*|speed\w*|swift\w*|rapid|soon\w*|slow\w*|sluggish|lengthy|delays?|lag|latency"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
 
-from crosswind.injectors.operators.user.paraphrase import courtesies, frames, rewrites
+from crosswind.injectors.operators.user.paraphrase import courtesies, frames, request_forms
 from crosswind.injectors.operators.user.paraphrase.courtesies import ask_otherwise
 from crosswind.injectors.operators.user.paraphrase.foreign_rewrites import rewrite_sentence as rewrite_foreign
 from crosswind.injectors.operators.user.paraphrase.paraphrase import Paraphrase
@@ -80,7 +82,6 @@ def test_a_sentence_is_said_in_another_construction(sentence: str, other: str) -
     "sentence",
     [
         "The kettle leaks.",
-        "I need to go.",
         "I want what she has.",
         "How are you?",
         "Is there any way to do it?",
@@ -203,7 +204,7 @@ def test_the_entries_of_a_list_stay_as_they_are() -> None:
 
 
 def test_forms_in_ing_are_spelt_well() -> None:
-    forms = set(rewrites._ING.values())
+    forms = set(request_forms.ING.values())
     assert {"committing", "transferring", "editing", "opening", "cancelling", "shipping"} <= forms
     assert forms.isdisjoint({"commiting", "transfering", "shiping", "ploting"})
 
@@ -222,3 +223,67 @@ def test_a_message_is_not_read_from_end_to_end_for_each_of_its_sentences(
     text = "Virez 250 euros à Marie Dupont le 3 mars. " * 40
     drawn(user_target(text), 1)
     assert 0 < read.count(text) <= 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("Calculate the area of a triangle with base 6.", "What's the area of a triangle with base 6?"),
+        ("Find the nearest hospitals in Leeds.", "I'm looking for the nearest hospitals in Leeds."),
+        ("Show me the last invoice.", "Can I see the last invoice?"),
+        ("Convert 5 miles to kilometers.", "How much is 5 miles in kilometers?"),
+        ("Set the thermostat to 21 degrees.", "I'd like the thermostat set to 21 degrees."),
+        ("Turn off the porch light.", "Please turn the porch light off."),
+        ("Since I'm low on fuel, could you add 10 gallons?", "Since I'm low on fuel, please add 10 gallons."),
+        ("How much did I spend last month?", "I'd like to know how much I spent last month."),
+        ("When was the opera house built?", "Do you know when the opera house was built?"),
+        ("What time does the last train leave?", "Can you tell me what time the last train leaves?"),
+        ("Does the hotel have a pool?", "Could you check if the hotel has a pool?"),
+        ("Could I get a late checkout?", "I'd like a late checkout."),
+    ],
+)
+def test_what_is_asked_for_is_asked_by_another_construction(asked: str, said: str) -> None:
+    assert said in texts(target_of(asked), 1000)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Start the engine, make sure the brake is pressed.", "?"),
+        ("I'd like to see a dermatologist next week.", "show me a dermatologist"),
+        ("Delete the last message I sent to Tina.", "deleted to Tina"),
+        ("I want to buy a used bike.", "Would you mind buying"),
+        ("Find out why my payment failed.", "looking for out"),
+        ("Who painted it, and where is it now?", "where is it now."),
+    ],
+)
+def test_no_form_says_something_else(text: str, wrong: str) -> None:
+    assert not any(wrong in one for one in texts(target_of(text)) - {text})
+
+
+def test_only_the_message_that_opens_a_conversation_greets() -> None:
+    text = "Book a table for four."
+    greeted = [
+        one for one in shown("user.paraphrase", user_target(text), seeds=200) if one.startswith("Hello")
+    ]
+    later = shown("user.paraphrase", user_target(text, ordinal=2), seeds=200)
+    assert len(greeted) > 3
+    assert not any(one.startswith(("Hello!", "Hello there")) for one in later)
+
+
+def test_who_types_small_goes_on_so() -> None:
+    after = texts(target_of("show me flights to rome"))
+    assert len(after) > 10
+    assert all(one[0].islower() and one[-1].isalpha() and " I " not in one for one in after)
+
+
+def test_no_form_is_polite_twice() -> None:
+    polite = re.compile(
+        r"\b(?:please|appreciate|grateful|wonder\w*|do you think|great if|hoping)\b", re.IGNORECASE
+    )
+    for after in texts(target_of("Could you send the report to my boss, please?"), 400):
+        assert len(polite.findall(after)) <= 1, after
+
+
+def test_nothing_western_comes_behind_a_full_stop_of_chinese() -> None:
+    assert not any("。." in one or "。?" in one for one in texts(target_of("Book a hotel in 上海。")))
