@@ -25,8 +25,7 @@ OWN_FIRST = 0.8
 NESTED = 0.25
 """How often one field holds the others."""
 HOLDERS = """
-    meta metadata _meta info details attributes extra properties extra_info additional_info _info context
-    system internals technical audit provenance diagnostics platform source housekeeping backend record_info
+    meta metadata _meta info details attributes extra properties extra_info additional_info _info
 """.split()
 
 

@@ -63,7 +63,7 @@ _NUMBERED = re.compile(rf"\b({'|'.join(HOUSEHOLD_OBJECTS)}) (\d{{1,6}})\b", re.I
     recovery=Recovery.IGNORE,
     source="State augmentation (Generalization Tax), section 6 and appendix C",
     effect=Effect.ADDS,
-    version=9,
+    version=8,
 )
 class IrrelevantState:
     """State text that has nothing to do with the goal, added to an observation.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolResult
@@ -26,8 +25,9 @@ from crosswind.injectors.operators.words.empty_fields import (
     COMMAND,
     COMPUTED,
     DEVICE,
+    ECHOES,
     FOUND,
-    OWN,
+    MEANINGS,
     PAGES,
     RECORD,
     SEARCH,
@@ -35,7 +35,6 @@ from crosswind.injectors.operators.words.empty_fields import (
     TRADE,
     TROUBLE,
 )
-from crosswind.injectors.operators.words.empty_meanings import ECHOES, MEANINGS
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import SECRET
 from crosswind.injectors.stacks.errors import LOGINS
@@ -53,7 +52,7 @@ MOST_FIELDS = 8
 BARE = 0.4
 """How often nothing but the request or the indentation is added, at the least severity."""
 LONGEST_ECHO = 600
-NULL_SHARE = 0.06
+NULL_SHARE = 0.2
 """How often a text's field without a value is null; else it is the empty text."""
 INDENTS = ("  ", "  ", "  ", "    ", "    ", "\t")
 
@@ -64,19 +63,18 @@ INDENTS = ("  ", "  ", "  ", "    ", "    ", "\t")
     recovery=Recovery.IGNORE,
     source="RobustBench-TC, appendix N (3), named there as future work; the form is ours",
     effect=Effect.ADDS,
-    version=11,
+    version=10,
 )
 class ContextPressure:
     """A result is longer than it need be, as systems make it: by empty fields, the request repeated,
     indentation, or a terminal's scrollback. Nothing that is added says anything new.
 
     Severity s: up to 8 x s empty fields in a JSON object, or in each record of its lists, such as answers of
-    any kind have and records of this kind (an order's discounts, a device's faults), most of them on one of
-    the object's own (`price_source`); with probability s / 2 the call's own arguments, as services repeat
-    them; with probability 1/2 + s / 2 JSON of one line is indented. With probability 0.4 (1 - s), one of the
-    latter two comes alone. Before the text of a command stand the session's earlier commands with their true
-    output, up to 6,000 x s characters, and its own. Every true value keeps its place and its bytes; other
-    text is left alone.
+    any kind have and records of this kind: an order's discounts, a device's faults; with probability s / 2
+    the call's own arguments, as services repeat them; with probability 1/2 + s / 2 JSON of one line is
+    indented. With probability 0.4 (1 - s), one of the latter two comes alone. Before the text of a command
+    stand the session's earlier commands with their true output, up to 6,000 x s characters, and its own.
+    Every true value keeps its place and its bytes; other text is left alone.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -121,45 +119,15 @@ def _draw_fields(
     pool = _list_fields(target, taken, listed=many)
     count = max(1, round(severity * MOST_FIELDS * (0.5 + rng.uniform() / 2)))
     absent = None if rng.chance(NULL_SHARE) else ""
-    named = [*_draw_own(taken, rng, round(count * OWN_SHARE)), *_draw_meanings(pool, taken, rng)]
-    fields = {write_key(name, case): absent if nothing == "" else nothing for name, nothing in named}
+    fields = {
+        write_key(name, case): absent if nothing == "" else nothing
+        for name, nothing in _draw_meanings(pool, taken, rng)
+    }
     fields = {key: nothing for key, nothing in fields.items() if key not in taken}
     for key, nothing in list(fields.items())[:count]:
         for one in chosen:
             place = around_field(text, one.gaps[-1], key)
             yield [place.at, place.before, dump(nothing, like=text), place.after]
-
-
-def _draw_own(keys: frozenset[str], rng: SeededRandom, most: int) -> Iterator[tuple[str, Any]]:
-    """Fields that a record may have besides its own ones, each of them on one of these; no two say the same
-    of theirs."""
-    own = _list_subjects(keys) if len(keys) <= MOST_KEYS else ()
-    if not own:
-        return
-    for key, (behind, nothing) in zip(
-        rng.choices(own, most), dict(rng.choices(OWN, most)).items(), strict=False
-    ):
-        yield f"{key}_{behind}", nothing
-
-
-@lru_cache(512)
-def _list_subjects(keys: frozenset[str]) -> tuple[str, ...]:
-    """The fields on which others can be, in snake_case; none of an envelope's."""
-    if not _ENVELOPE.isdisjoint(keys):
-        return ()
-    named = (split_name(one) for one in sorted(keys) if len(one) <= LONGEST_NAME and _NAME.fullmatch(one))
-    return tuple("_".join(words) for words in named if words[-1] not in _CODES)
-
-
-MOST_KEYS = 40
-"""Of a record of which anything is remembered."""
-OWN_SHARE = 0.6
-"""How many of the empty fields are on one of the record's own."""
-LONGEST_NAME = 24
-_NAME = re.compile(r"[A-Za-z][A-Za-z_-]*")
-_CODES = frozenset("id ids number code url link name uuid".split())
-"""Last words of fields on which nothing is said."""
-_ENVELOPE = frozenset({"content", "isError", "jsonrpc", "data", "result"})
 
 
 def _draw_meanings(

@@ -15,18 +15,18 @@ def _words(text: str) -> frozenset[str]:
 
 
 TROUBLE = (
-    *_fields("", "error error_code problem exception failure rejection"),
-    *_fields([], "errors problems failures rejections"),
-    *_fields([], "warnings cautions alerts"),
+    *_fields("", "error error_code error_message error_details"),
+    *_fields([], "errors validation_errors"),
+    *_fields([], "warnings warning_messages cautions alerts"),
 )
 """Of an answer that went well; none beside one that speaks of an error."""
 
 COMPUTED = (
     *TROUBLE,
     *_fields([], "messages notices info_messages notifications"),
-    *_fields("", "message notice user_message announcement banner bulletin"),
-    *_fields({}, "metadata meta extra additional_data _meta supplement internals"),
-    *_fields("", "details more_info note notes description addendum"),
+    *_fields("", "message notice status_message user_message"),
+    *_fields({}, "metadata meta extra additional_data _meta"),
+    *_fields("", "details additional_info note notes description"),
     *_fields({}, "context options"),
     *_fields([], "annotations footnotes hints"),
     *_fields("", "reason status_detail status_text"),
@@ -40,16 +40,6 @@ ANSWER = (
     *_fields({}, "_links"),
 )
 """Of any system's answer."""
-
-OWN = (
-    *_fields("", "override source origin qualifier basis fallback explanation tooltip template format"),
-    *_fields("", "placeholder mask caption clarification commentary derivation heading rationale modifier"),
-    *_fields([], "corrections changes revisions overrides checks updates sources versions amendments edits"),
-    *_fields([], "observations assumptions thresholds samples evidence"),
-    *_fields({}, "provenance audit display config properties verification validation extensions"),
-    *_fields({}, "presentation formatting lineage styling"),
-)
-"""Behind the name of one of a record's own fields: what that field may have besides."""
 
 PAGES = (
     *_fields(None, "next next_page prev"),
@@ -336,5 +326,87 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
 )
 """Of what the words of a tool's name speak of: of the first of these subjects. The first is a stock."""
 
+MEANINGS = tuple(
+    frozenset(names.split())
+    for names in (
+        "error errors error_code error_codes error_message error_details error_output validation_errors "
+        "stderr last_error fault_code faults fault_codes trouble_codes issues",
+        "warnings warning_messages cautions alerts alarms active_warnings active_alerts "
+        "price_alerts weather_alerts advisories",
+        "message messages notice notices notifications info_messages status_message "
+        "user_message announcements hints",
+        "metadata meta _meta extra additional_data attributes custom_fields vendor_data context "
+        "options extra_options",
+        "details reason status_detail status_text additional_info remarks note notes comment comments memo "
+        "customer_note "
+        "special_requests gift_message delivery_instructions statement_descriptor internal_notes "
+        "station_note observation_note disclaimer attribution annotations footnotes "
+        "description seller_reply owner_response",
+        "links _links references related similar see_also linked_issues related_tickets blocked_by urls",
+        "next next_page next_cursor next_page_token prev pagination paging",
+        "tags labels components flags status_flags indicators limits badges awards reports",
+        "attachments documents media images photos",
+        "external_id legacy_id import_id reference source_id client_order_id batch_id end_to_end_id "
+        "group_reference corporate_code po_number purchase_order",
+        "updated_by last_editor edited_by",
+        "parent_id epic",
+        "discounts promotions coupons vouchers offers special_offers",
+        "coupon_code promo_code gift_card",
+        "fees adjustments commissions charges surcharges",
+        "thumbnail image",
+        "legs linked_orders",
+        "refunds returns",
+        "holds disputes chargebacks",
+        "add_ons upgrades",
+        "loyalty_number membership_number",
+        "dividends splits corporate_actions",
+        "halts trading_halts",
+        "news headlines",
+        "backordered_items substitutions",
+        "watchers followers",
+        "sprint milestone",
+        "place location",
+        "in_reply_to reply_to quoted_id thread_id",
+        "reactions mentions entities",
+        "restrictions house_rules fare_rules",
+        "replies responses",
+        "highlights sitelinks",
+        "recurrence recurrence_rule",
+        "conference_link meeting_url",
+        "exceptions cancellations special_hours closures incidents",
+        "variants related_products bundles",
+        "gtin barcode",
+        "menu_url website",
+        "waypoints via alternatives",
+        "tolls ferries",
+        "aliases middle_name nickname",
+        "avatar_url photo_url",
+        "secondary_email alternate_email",
+        "groups teams",
+        "preferences settings",
+        "suggestions related_searches did_you_mean corrected_query",
+        "facets filters aggregations",
+        "acl shared_with",
+        "diagnostics diagnostic_messages self_test_results",
+        "pending_commands queued_commands scheduled_actions pending_actions",
+        "events event_log history audit_log",
+        "overrides manual_overrides",
+        "service_reminders maintenance_items",
+        "missing_signals unavailable_readings",
+        "inhibits interlocks active_limits",
+        "degraded_functions limitations",
+        "pending_updates available_updates",
+        "profile preset",
+        "skipped conflicts ignored excluded",
+        "truncated timed_out interrupted",
+    )
+)
+"""Names that say the same: a system has at most one of them."""
+
 AMISS = re.compile(r"err|fail|warn|alert|invalid|not found|fault|denied", re.IGNORECASE)
 """What an answer that didn't go well says."""
+
+ECHOES = """
+    request params parameters request_params input query_params arguments inputs request_parameters
+""".split()
+"""Fields in which services repeat what they were asked."""

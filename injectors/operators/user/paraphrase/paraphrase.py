@@ -165,7 +165,9 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
         if language is Language.EN:
             first = target.ordinal == 0
             said = _type_small(said, sentence) if is_small(text) else said
-            said = greetings.add_courtesy(said, text, spoken, begin, stop, rng, first=first)
+            polite = greetings.add_courtesy(said, text, spoken, begin, stop, rng, first=first)
+            if find_lost(sentence, polite, target.tools) is None:
+                said = polite  # Behind a greeting a name would lose its capital.
             spoken = f"{spoken} {said}"
         edit = make_edit(begin, sentence, said)
         yield edit if phrase is None else edit | {"phrase": phrase}

@@ -11,7 +11,7 @@ import pytest
 from crosswind.injectors.conversation import Ref, ToolCall, ToolResult, ToolSchema
 from crosswind.injectors.operators.tool.display_texts import display
 from crosswind.injectors.operators.tool.restatement import restate_text
-from crosswind.injectors.operators.words.empty_meanings import MEANINGS
+from crosswind.injectors.operators.words.empty_fields import MEANINGS
 from crosswind.injectors.operators.words.results import (
     ACTION_SUFFIXES,
     ACTIONS,
