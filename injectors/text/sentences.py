@@ -6,19 +6,12 @@ import re
 from functools import lru_cache
 
 from crosswind.injectors.text.caseless import CaselessPattern
+from crosswind.injectors.text.full_stops import ends_sentence
 from crosswind.injectors.text.json_payload import REMEMBERED, is_container, parse_json
 from crosswind.injectors.text.tokens import TokenProperty, read_tokens
 
 _WORD = re.compile(r"\w")
-_ABBREVIATIONS = "".join(
-    rf"(?<!\b{word}\.)"
-    for word in ("Dr", "Mr", "Mrs", "Ms", "St", "No", "Jr", "Sr", "Prof", "vs", "e\\.g", "z\\.B")
-)
-"""A full stop behind these ends no sentence."""
-_MONTHS = "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
-_BREAK = re.compile(
-    rf"[.!?。！？\n](?:(?<=[.!?]){_ABBREVIATIONS}\s+(?!(?:{_MONTHS})\b)|(?<=[。！？])|(?<=\n)\n*)"
-)
+_BREAK = re.compile(r"[.!?。！？\n](?:(?<=[.!?])\s+|(?<=[。！？])|(?<=\n)\n*)")
 """A sentence's mark and the white space behind it, or new lines. It begins with one of few characters: those
 are found much faster than places behind them."""
 
@@ -38,6 +31,8 @@ def _split(text: str) -> tuple[tuple[int, int], ...]:
     start = 0
     for match in _BREAK.finditer(text):
         at = match.start()
+        if text[at] == "." and not ends_sentence(text, at, match.end()):
+            continue
         end = at if text[at] == "\n" else at + 1
         if end > start:
             spans.append((start, end))
