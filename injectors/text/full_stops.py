@@ -12,8 +12,8 @@ _LONGEST = 24
 _TITLES = r"""Dr|Mr|Mrs|Ms|St|Jr|Sr|Prof|Sra|Srta|Dra|Dña|Lic|Ste|Sto|Sta|Mlle|MM|Hr|Hrn|Dipl|Ing"""
 _MONSIEUR = r"(?:\A|\b(?:de|à|pour|par|avec|et|chez|que|ou|cher|bonjour)\ )M"
 """Elsewhere it is a size, or a gate."""
-_JOINED = r"""z\.\s?B|d\.\s?h|u\.\s?a|o\.\s?ä|i\.\s?d\.\s?R|v\.\s?Chr|n\.\s?Chr|e\.\s?g|i\.\s?e|p\.\s?ej|par\ ex
-    |ca|bzw|vgl|bspw|inkl|exkl|zzgl|abzgl|einschl|ggf|evtl|sog|mind|max|vs|aprox|approx|env"""
+_JOINED = r"""z\.\s?B|d\.\s?h|u\.\s?a|o\.\s?ä|i\.\s?d\.\s?R|v\.\s?Chr|n\.\s?Chr|e\.\s?g|i\.\s?e|p\.\s?ej
+    |par\ ex|ca|bzw|vgl|bspw|inkl|exkl|zzgl|abzgl|einschl|ggf|evtl|sog|mind|max|vs|aprox|approx|env"""
 _STREETS = r"""\w*[Ss]tr|[Aa]v|[Aa]vda|[Bb]d|[Bb]oul"""
 _NEVER_LAST = re.compile(rf"(?:\b(?:{_JOINED}|{_STREETS})|(?<!\w)(?:{_TITLES})|{_MONSIEUR})\Z", re.VERBOSE)
 """What needs a word behind it: titles, streets, `for example`."""
@@ -37,9 +37,9 @@ _NEXT_LETTER = re.compile(r"(?:B|h|a|ä|d|R|Chr|g|e|ej|ex|UU)\.")
 _ORDINAL = re.compile(r"(?:(?P<before>[^\W\d_]+)\s)?\d{1,4}\Z")
 _DETERMINERS = frozenset(
     """
-    am im zum vom beim ins ans der die das den dem des dieser diese dieses diesen diesem jeder jede jedes jeden
-    jedem mein meine meinen meinem meiner unser unsere unserem unseren unserer ihr ihre ihren ihrem ihrer sein
-    seine seinen seinem seiner
+    am im zum vom beim ins ans der die das den dem des dieser diese dieses diesen diesem jeder jede
+    jedes jeden jedem mein meine meinen meinem meiner unser unsere unserem unseren unserer ihr ihre
+    ihren ihrem ihrer sein seine seinen seinem seiner
     """.split()
 )
 _MONTHS = re.compile(
@@ -57,18 +57,19 @@ _COUNTED = re.compile(
 _WORD = re.compile(r"\w+")
 _OPENERS = frozenset(
     """
-    danke vielen besten bitte dann können kannst könnten könntest würden würdest und aber oder ich wir sie es das
-    die der den dem ein eine was wann wie wo wer welche welcher welches gibt ist sind haben hast hat habe kann
-    darf muss passt geht gerne gern ja nein auch noch außerdem falls wenn ob mein meine unser unsere nehmen
-    buchen reservieren schicken legen stellen prüfen zeigen zeig schick leg stell buch reservier setz ändern
-    ändere für am im um mit ab bis von zu nur alles super perfekt passen wäre hätte bräuchte brauche
+    danke vielen besten bitte dann können kannst könnten könntest würden würdest und aber oder ich wir
+    sie es das die der den dem ein eine was wann wie wo wer welche welcher welches gibt ist sind haben
+    hast hat habe kann darf muss passt geht gerne gern ja nein auch noch außerdem falls wenn ob mein
+    meine unser unsere nehmen buchen reservieren schicken legen stellen prüfen zeigen zeig schick leg
+    stell buch reservier setz ändern ändere für am im um mit ab bis von zu nur alles super perfekt
+    passen wäre hätte bräuchte brauche
     """.split()
 )
 """Words that begin a German sentence, and name nothing that is counted."""
 
 
 def ends_sentence(text: str, at: int, behind: int) -> bool:
-    """Whether the full stop at `at` ends a sentence; what stands behind the white space begins at `behind`."""
+    """Whether the full stop at `at` ends a sentence; the next one would begin at `behind`."""
     before = text[max(0, at - _LONGEST) : at]
     last = before[-1:]
     if last.isdigit():

@@ -37,8 +37,9 @@ _CASE = (
 )
 _ON = r"(?:\ +[\w'’#/&-]+(?:\.\w+)*,?)"
 RECORDED = re.compile(
-    rf"""(?<!want\ to\ )(?<!need\ to\ )(?<!like\ to\ )(?<!have\ to\ )(?<!wanted\ to\ )\b(?:{_KEPT}\ +(?:up\ +|down\ +|in\ +)?(?:an?|another|one|the|this|that|it|my|our|as|for|on|under|to|new
-        |minor|major|\w+\ +{_CASE})\b{_ON}{{0,14}}
+    rf"""(?<!want\ to\ )(?<!need\ to\ )(?<!like\ to\ )(?<!have\ to\ )(?<!wanted\ to\ )\b
+      (?:{_KEPT}\ +(?:up\ +|down\ +|in\ +)?(?:an?|another|one|the|this|that|it|my|our|as|for|on|under
+        |to|new|minor|major|\w+\ +{_CASE})\b{_ON}{{0,14}}
       | {_OPENED}\ +(?:an?|another|one|the|this|new)\b{_ON}{{0,4}}?\ +{_CASE}\b{_ON}{{0,10}})
     (?<!\bid)(?<!\bids)(?<!number)\ *:(?=\ +[^\W\d]\S*\s+\S+\s+\S)(?![^\n]*\?)""",
     re.IGNORECASE | re.VERBOSE,

@@ -139,7 +139,10 @@ def test_words_are_names_by_the_words_beside_them(text: str, names: list[str]) -
 @pytest.mark.parametrize(
     "text,kept",
     [
-        ("log a minor incident on stand B12: the loader scraped the sill, released by maintenance", "the loader"),
+        (
+            "log a minor incident on stand B12: the loader scraped the sill, released by maintenance",
+            "the loader",
+        ),
         ("Open a ticket for gate 4: printer keeps jamming", "printer"),
         ("Melde einen Schaden an Stand 4: Das Band hat die Tür gestreift", "Das Band"),
         ("Schreib eine Nachricht mit dem Text wir sitzen im 1. Rang rechts", "wir sitzen"),

@@ -18,6 +18,7 @@ from crosswind.injectors.operators.user.requests.verbs import SURE
 from crosswind.injectors.operators.user.typos.named_words import NamedWords, read_named_words
 from crosswind.injectors.operators.user.values.sure_values import PASSED_ON
 from crosswind.injectors.packs.draw import Setting
+from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
@@ -38,7 +39,7 @@ FRAMED = 0.4
 NOMINAL = 0.4
 """How often a request's verb becomes a noun, where one says the same."""
 GREETED, THANKED = 0.3, 0.35
-"""How often a message that does neither comes to greet, and to thank."""
+"""How often a message that does neither comes to greet, where it is the first, and to thank."""
 _ABBREVIATED = re.compile(
     r"(?:\b[^\W\d_]\.|\b(?:bros|co|corp|etc|inc|jr|ltd|no|sr|st|vs)\.)[.?!]*\s*\Z", re.IGNORECASE
 )
@@ -59,7 +60,7 @@ NO_FORM = "no sentence has a form that can surely be said in another one"
     aliases=("query_paraphrase", "QueryPara"),
     source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
     effect=Effect.REWORDS,
-    version=6,
+    version=7,
 )
 class Paraphrase:
     """The same meaning in other constructions: a command as a question, a wish or a statement and back, a
@@ -69,7 +70,7 @@ class Paraphrase:
     Severity: the share of the sentences that can be said in another construction which are. Protected
     entities stay, in their order. English by construction and by frames; German, Spanish, French, Chinese,
     Japanese and Arabic by fewer constructions, by frames where the request can be read off surely, and else
-    by other words of asking.
+    by other words of asking. A greeting comes to the first message only, and never alone.
     Where no sentence has such a form, the event is withheld and says so, unless a model writes.
     """
 
@@ -136,11 +137,11 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
     for start, end in split_sentences(text):
         begin = start + len(text[start:end]) - len(text[start:end].lstrip())
         stop = start + len(text[start:end].rstrip())
-        bound = _is_bound(text, begin, stop, language)
-        if begin >= listed or (bound and language is Language.EN):
+        if begin >= listed or _is_bound(text, begin, stop, language):
             continue
+        opens = not target.ordinal and not text[:begin].strip()
         literal = any(a < stop and begin < b for a, b in literals)
-        one = _Sentence(text, begin, stop, language, requests.get(begin), bound, literal)
+        one = _Sentence(text, begin, stop, language, requests.get(begin), literal, opens)
         said, phrase = _draw_form(one, drawn, named, spoken, rng)
         sentence = one.words
         if said is None or said == sentence or _loses(said, sentence, language):
@@ -150,7 +151,7 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
         if text[stop:].strip() and "\n" not in text[stop : stop + 1]:
             said = rewrites.end_sentence(said, "。" if language in UNSPACED else ".")
         if language is Language.EN:
-            said = _draw_courtesy(said, text, spoken, begin, stop, rng)
+            said = _draw_courtesy(said, text, spoken, stop, rng, opens=opens)
             spoken = f"{spoken} {said}"
         edit = make_edit(begin, sentence, said)
         yield edit if phrase is None else edit | {"phrase": phrase}
@@ -179,10 +180,10 @@ class _Sentence(msgspec.Struct, frozen=True, gc=False):
     stop: int
     language: Language
     request: Request | None
-    bound: bool
-    """Whether what it says may be needed as it stands."""
     literal: bool
     """Whether it holds a quotation."""
+    opens: bool
+    """Whether it opens the conversation."""
 
     @property
     def words(self) -> str:
@@ -201,7 +202,7 @@ def _draw_form(
         return _draw_foreign(one, drawn, named, rng)
     for _ in range(_TRIES):
         if one.request is not None:
-            said, phrase = _draw_request(one.request, Language.EN, drawn, rng, alone=one.alone)
+            said, phrase = _draw_request(one, one.request, drawn, rng)
         else:
             said, phrase = _draw_other(one.words, Language.EN, named, rng, literal=one.literal), None
         if said is None or not _is_off(said, one.words, f"{one.text} {spoken}"):
@@ -212,22 +213,18 @@ def _draw_form(
 def _draw_foreign(
     one: _Sentence, drawn: PhraseDraw, named: NamedWords, rng: SeededRandom
 ) -> tuple[str | None, str | None]:
-    """The same for other languages. What can't be read surely is asked in another form, or with words around
-    it; where it may be needed as it stands, they only open the message."""
+    """The same for other languages. What can't be read surely is asked in another form. A greeting or thanks
+    alone say nothing in other words, so that none comes."""
     language, sentence = one.language, one.words
     own_deed = foreign_rewrites.is_own_deed(sentence, language)
     said, phrase = None, None
-    if one.request is not None and not one.bound and not own_deed:
-        said, phrase = _draw_request(one.request, language, drawn, rng, alone=one.alone)
-    elif not one.bound:
+    if one.request is not None and not own_deed:
+        said, phrase = _draw_request(one, one.request, drawn, rng)
+    else:
         said = _draw_other(sentence, language, named, rng, literal=one.literal)
     if own_deed or (said is not None and said != sentence):
         return said, phrase
-    forms = [] if one.bound else courtesies.ask_otherwise(sentence, language)
-    if not forms:
-        opens, ends = not one.text[: one.begin].strip(), not one.text[one.stop :].strip()
-        closes = ends and not one.bound and find_open_end(one.text) is None
-        forms = courtesies.surround(sentence, one.text, language, opens=opens, closes=closes)
+    forms = courtesies.ask_otherwise(sentence, language)
     return rng.choice(forms) if forms else None, None
 
 
@@ -272,14 +269,15 @@ _POLITE = tuple(
 _NAMED = re.compile(r"[\w$€£#'’./@-]*(?:[A-Z]|\d)[\w'’/@-]*")
 
 
-def _draw_courtesy(said: str, text: str, spoken: str, begin: int, stop: int, rng: SeededRandom) -> str:
-    """The sentence with a greeting before it or thanks behind, where it begins or ends a message without."""
+def _draw_courtesy(said: str, text: str, spoken: str, stop: int, rng: SeededRandom, *, opens: bool) -> str:
+    """The sentence with a greeting before it or thanks behind, where it `opens` the conversation or ends a
+    message, and none is there: nobody greets in the middle."""
     greets, thanks = rng.chance(GREETED), rng.chance(THANKED)
     greeting, closing = rng.choice(rewrites.GREETINGS), rng.choice(rewrites.CLOSINGS)
     if rewrites.COURTESY.search(f"{text} {spoken} {said}"):
         return said
     ordered = said.endswith("?") and said.partition(" ")[0].lower() in SURE
-    if greets and not text[:begin].strip() and not ordered:
+    if greets and opens and not ordered:
         said = (
             f"{greeting} {rewrites.lower_first(said)}"
             if greeting.endswith(",")
@@ -291,18 +289,23 @@ def _draw_courtesy(said: str, text: str, spoken: str, begin: int, stop: int, rng
 
 
 def _draw_request(
-    request: Request, language: Language, drawn: PhraseDraw, rng: SeededRandom, *, alone: bool
+    one: _Sentence, request: Request, drawn: PhraseDraw, rng: SeededRandom
 ) -> tuple[str | None, str | None]:
     """The request in another sentence, and the pack's entry that it is framed by."""
+    language = one.language
     nouns, nominal = rewrites.nominalise(request.infinitive), rng.chance(NOMINAL)
     asked = rng.choice(nouns) if language is Language.EN and nouns and nominal else request.infinitive
     framed = language is not Language.EN or rng.chance(FRAMED)
     said, phrase = None, None
     if framed:
         worded = Request(request.start, request.end, asked, request.doer, request.opening)
-        found = drawn.draw(
-            "frame", lambda entry: frames.fits(entry, worded, language, alone=alone), {"request": asked}
-        )
+
+        def accept(entry: Entry) -> bool:
+            return (one.opens or not frames.greets(entry)) and frames.fits(
+                entry, worded, language, alone=one.alone
+            )
+
+        found = drawn.draw("frame", accept, {"request": asked})
         if found is not None:
             said, phrase = found.text, found.entry
     if said is None and language is Language.EN:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
+import re
+
 import pytest
 
-from crosswind.injectors.operators.user.paraphrase import courtesies, frames, rewrites
+from crosswind.injectors.operators.user.paraphrase import frames, rewrites
 from crosswind.injectors.operators.user.paraphrase.courtesies import ask_otherwise
 from crosswind.injectors.operators.user.paraphrase.foreign_rewrites import rewrite_sentence as rewrite_foreign
 from crosswind.injectors.operators.user.paraphrase.paraphrase import Paraphrase
@@ -149,7 +150,7 @@ def test_a_question_is_asked_indirectly(language: Language, asked: str, said: st
     ("asked", "said"),
     [
         ("Kannst du mir zeigen, welche Rechnungen offen sind?", "Könntest du mir zeigen, welche"),
-        ("Welche Züge fahren morgen nach Linz?", "Kurze Frage: Welche Züge fahren"),
+        ("Welche Züge fahren morgen nach Linz?", ", welche Züge morgen nach Linz fahren."),
         ("Lee el archivo datos.csv y dime cuántas filas tiene.", "Por favor, lee el archivo datos.csv y"),
         (
             "Affiche le solde et ouvre le dossier.",
@@ -208,17 +209,68 @@ def test_forms_in_ing_are_spelt_well() -> None:
     assert forms.isdisjoint({"commiting", "transfering", "shiping", "ploting"})
 
 
-def test_a_message_is_not_read_from_end_to_end_for_each_of_its_sentences(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    read: list[str] = []
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Am 19. Dezember passt es gut.",
+        "Das zweite nehme ich.",
+        "El segundo me viene bien.",
+        "Le deuxième me convient.",
+        "十九号的那场可以。",
+        "十二月の回が空いています。",
+        "الموعد الثاني مناسب.",
+    ],
+)
+def test_a_greeting_or_thanks_alone_are_no_paraphrase(text: str) -> None:
+    target = user_target(text)
+    assert all(one is not None and UNABLE in one for one in (drawn(target, seed) for seed in range(40)))
 
-    class Said:
-        def search(self, text: str) -> None:
-            read.append(text)
 
-    french = msgspec.structs.replace(courtesies._COURTESIES[Language.FR], said=Said())
-    monkeypatch.setattr(courtesies, "_COURTESIES", {Language.FR: french})
-    text = "Virez 250 euros à Marie Dupont le 3 mars. " * 40
-    drawn(user_target(text), 1)
-    assert 0 < read.count(text) <= 2
+def test_nobody_greets_in_the_middle_of_a_conversation() -> None:
+    greets = re.compile(r"(?:Hi|Hello|Hey|Good|Morning)\b")
+    first, later = (texts(user_target(LETTER, ordinal=ordinal)) for ordinal in (0, 3))
+    assert any(greets.match(one) for one in first) and not any(greets.match(one) for one in later)
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        (
+            "Dann reservieren Sie mir bitte drei Karten im 1. Rang auf den Namen Hollenstein.",
+            "drei Karten im 1. Rang auf den Namen Hollenstein reservieren",
+        ),
+        ("Zeig mir den Saalplan vom 2. Stock.", "mir den Saalplan vom 2. Stock zeigen"),
+    ],
+)
+def test_a_request_goes_on_behind_an_ordinal(text: str, held: str) -> None:
+    found = texts(user_target(text), 40) - {text}
+    assert found and all(held in one for one in found)
+
+
+def test_behind_a_full_stop_a_frame_begins_with_a_capital_and_ends_with_a_mark() -> None:
+    found = texts(user_target("Super. Leg die Karten an die Abendkasse."), 120)
+    assert len(found) >= 2 and all(one[7].isupper() and one[-1] in ".?!" for one in found), found
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("Wann fängt die Vorstellung an?", "wann die Vorstellung anfängt."),
+        ("Wie viele Karten haben wir noch?", "wie viele Karten wir noch haben."),
+        ("Sind noch Karten da?", "ob noch Karten da sind."),
+        ("Kann ich die Karten umtauschen?", "ob ich die Karten umtauschen kann."),
+        ("Bis wann muss ich sie abholen?", "bis wann ich sie abholen muss."),
+        ("Und was kostet eine Karte im 1. Rang?", "was eine Karte im 1. Rang kostet."),
+    ],
+)
+def test_the_verb_of_a_german_clause_goes_to_its_end(asked: str, said: str) -> None:
+    forms = rewrite_foreign(asked, Language.DE)
+    assert forms and all(one.endswith(f", {said}") for one in forms)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["Können Sie mir die Buchung zeigen?", "Ist er größer als der andere?", "Ich möchte zwei stornieren."],
+)
+def test_a_german_sentence_that_is_no_plain_question_is_left(asked: str) -> None:
+    assert rewrite_foreign(asked, Language.DE) == []
