@@ -22,7 +22,7 @@ from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResu
     aliases=("error",),
     source="AgentNoiseBench section 2.2.1, appendix B (Erroneous Outputs); NoisyAgent section 3.1 (3)",
     effect=Effect.FALSIFIES,
-    version=6,
+    version=7,
 )
 class Erroneous:
     """One to three facts of a result are false, and the result doesn't say so.
@@ -57,7 +57,7 @@ class Erroneous:
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (1), named there as future work; the form is ours",
     effect=Effect.FALSIFIES,
-    version=5,
+    version=6,
 )
 class FabricatedObservation:
     """A plausible result, made up, stands in place of the true one.

@@ -54,7 +54,7 @@ UNREAD_SHARE = 0.2
     recovery=Recovery.RETRY,
     source="WildGrid, section 2.2 (3) (Noisy signals): per-cell noise, misread tiles and unknown symbols",
     effect=Effect.FALSIFIES,
-    version=5,
+    version=6,
 )
 class Misread:
     """Discrete values of a sensing result are misread as a neighbouring value or as unknown; another look
@@ -62,17 +62,17 @@ class Misread:
 
     Severity s: each value is misread with a probability of uniform(0, 0.4 x s), drawn for the whole result.
     JSON has few values, and one of them is misread with probability s in any case (ours; the paper has maps
-    only). Discrete values are the cells of a map (lines of single symbols, as plain text or in JSON strings)
-    and JSON's words and truth values: those of sensors, told by their fields, where the result has any. A
-    neighbour is the cell beside, the next word of the schema or the vocabulary, or another word under the
-    same field. Items of lists, and what says how the call went, are read correctly. Half of the misread cells
-    show as `?` (the paper's symbol); of the values of JSON that a sensor gives, one in five, and all without
-    a neighbour, show as null or as unknown. What judges a figure beside it is read correctly. A result that
-    has no other value is misread in one digit of a figure, or else shows a word without a neighbour as null
-    (ours). The receipt of a command is read correctly. Nothing else says that the result is uncertain, as in
-    the paper.
-    Ids and what the call's arguments hold are read correctly; a call that was misread as often as the
-    profile's bounds allow returns the truth.
+    only). Discrete values are the cells of a map (lines of single symbols, as plain text or in JSON
+    strings) and JSON's words and truth values: those of sensors, told by their fields, where the result has
+    any. A neighbour is the cell beside, the next word of the schema or the vocabulary, or another word
+    under the same field. Items of lists, and what says how the call went, are read correctly. Half of the
+    misread cells show as `?` (the paper's symbol); of the values of JSON that a sensor gives, one in five,
+    and all without a neighbour, show as null or as unknown. What judges a figure beside it is read
+    correctly. A result that has no other value is misread in one digit of a reading (ours); money,
+    discounts, counts and the numbers of seats or gates are none. The receipt of a command is read
+    correctly. Nothing else says that the result is uncertain, as in the paper. Ids and what the call's
+    arguments hold are read correctly; a call that was misread as often as the profile's bounds allow
+    returns the truth.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -196,21 +196,21 @@ _LETTER = re.compile(
     recovery=Recovery.RETRY,
     source="ours (beyond the papers), after the noise of measuring instruments",
     effect=Effect.FALSIFIES,
-    version=5,
+    version=6,
 )
 class NumericNoise:
     """The readings of a result are off as an instrument's are; another look draws again.
 
-    Severity s sets the largest relative error: three tenths of it, and a part of that for what varies little,
-    as a voltage, a pressure or a temperature. One defect of the instrument goes through the whole result:
-    jitter (each reading uniform within its error), drift (all off by the same share) or coarse steps. An
-    error too small for the last digit moves that digit with probability s. A share of s / 20 of the readings
-    is missing besides, as the data says so (`null`, `NaN`, `-999`), or stands at the upper end of its range.
-    Readings are the numbers whose fields or units are those of measurements; where there are none, other
-    quantities. They keep their decimals, their sign and their bounds. Ids, codes, card numbers, doses, ends
-    of ranges, prices and other sums of money, counts, years, dates and what the call's arguments hold are
-    protected. Nothing says that the result is inexact; a call that was off as often as the profile's bounds
-    allow returns the truth.
+    Severity s sets the largest relative error: three tenths of it, and a part of that for what varies
+    little, as a voltage, a pressure or a temperature. One defect of the instrument goes through the whole
+    result: jitter (each reading uniform within its error), drift (all off by the same share) or coarse
+    steps. An error too small for the last digit moves that digit with probability s. A share of s / 20 of
+    the readings is missing besides, as the data says so (`null`, `NaN`, `-999`), or stands at the upper end
+    of its range. Readings are the numbers whose fields or units are those of measurements; where there are
+    none, other quantities. They keep their decimals, their sign and their bounds. Ids, codes, card numbers,
+    doses, ends of ranges, prices and other sums of money, discounts, running times, counts, numbers of
+    seats, rooms and gates, years, dates and what the call's arguments hold are protected. Nothing says that
+    the result is inexact; a call that was off as often as the profile's bounds allow returns the truth.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:

@@ -47,20 +47,20 @@ LONGEST, MOST_RESULTS = 16_384, 16
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (5), named there as future work; the form is ours",
     effect=Effect.FALSIFIES,
-    version=5,
+    version=6,
 )
 class StaleResource:
     """The call succeeds and shows the thing as it was some time ago.
 
     Severity: the probability that an eligible result is stale. What this session saw earlier of the same
     resource (the same call, or the same id) stands in the place of what changed since. Where it saw nothing
-    else, one to three facts that change as time goes by are as they may have been: a status as the one before
-    it in the schema or in its lifecycle, a person, a place or a plan as another one, a date or a time before
-    it was put off, a counter lower, another amount a little off, and the record's own times earlier; what
-    else the result says contradicts none of them, and nothing says how old it is. A plain list that states no
-    such fact lacks its last one or two elements. The receipt of a change has no earlier state, and what lasts
-    (a colour, a medium, an author, a date of birth, what a dated report says) was no other. The same call
-    made again gives the present state, from the second time on.
+    else, one to three facts that change as time goes by are as they may have been: a status as the one
+    before it in the schema or in its lifecycle, a person, a place or a plan as another one, a date or a
+    time before it was put off, a counter lower, another amount a little off, and the record's own times
+    earlier; what else the result says contradicts none of them, and nothing says how old it is. A plain
+    list that states no such fact lacks its last one or two elements. The receipt of a change has no earlier
+    state, and what lasts (a colour, a size, a medium, an author, a date of birth, what a dated report says)
+    was no other. The same call made again gives the present state, from the second time on.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
