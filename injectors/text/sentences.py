@@ -113,7 +113,8 @@ _GREETING_WORDS = "|".join(
     hi hey hello howdy hiya greetings (?:morning|afternoon|evening)(?:\\s+(?:all|team|everyone))?(?=[,!.])
     dear good\\s+(?:morning|afternoon|evening|day) thanks? cheers sorry ok okay great perfect
     please\\s+note hallo guten tach grüß grüezi danke vielen\\s+dank servus moin liebe[rs]?
-    bonjour salut coucou merci bonsoir hola saludos buenas gracias buen[oa]s estimad[oa]s? 你好 您好 谢谢 多谢 大家好
+    bonjour salut coucou merci bonsoir hola saludos buenas gracias buen[oa]s estimad[oa]s?
+    你好 您好 谢谢 多谢 大家好
     こんにちは おはよう こんばんは ありがとう はじめまして お世話 すみません
     مرحبا أهلا اهلا السلام صباح مساء شكرا شكرًا تحية
     """.split()

@@ -79,6 +79,8 @@ def fits(entry: Entry, request: Request, language: Language, *, alone: bool) -> 
         if not alone and (entry.text[0].islower() or not _ENDED.search(entry.text)):
             return False  # A small letter behind a full stop, or a sentence that runs into the next one.
         mine = _OF_SPEAKER.get(language)
+        if entry.text.startswith("Bitte {") and asked.startswith(("mir ", "uns ", "mich ")):
+            return False
         if entry.text.startswith("Necesito") and _FOR_SPEAKER_ES.match(asked):
             return False
         return (mine is None or not mine.search(asked)) and not (long and len(behind.strip(" .?!？。！")) > 3)

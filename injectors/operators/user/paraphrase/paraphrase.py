@@ -132,14 +132,14 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
     }
     drawn = PhraseDraw(target, setting, rng, OPERATOR)
     literals = [(one.start, one.end) for one in find_literals(text)]
-    spoken = ""
+    spoken, first = "", len(text) - len(text.lstrip())
     listed = next((match.start() for match in _LISTED.finditer(text)), len(text))
     for start, end in split_sentences(text):
         begin = start + len(text[start:end]) - len(text[start:end].lstrip())
         stop = start + len(text[start:end].rstrip())
         if begin >= listed or _is_bound(text, begin, stop, language):
             continue
-        opens = not target.ordinal and not text[:begin].strip()
+        opens = not target.ordinal and begin == first
         literal = any(a < stop and begin < b for a, b in literals)
         one = _Sentence(text, begin, stop, language, requests.get(begin), literal, opens)
         said, phrase = _draw_form(one, drawn, named, spoken, rng)

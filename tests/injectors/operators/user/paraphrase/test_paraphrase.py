@@ -128,7 +128,7 @@ def test_where_nothing_can_be_said_otherwise_the_event_says_why() -> None:
 )
 def test_other_languages_are_framed(text: str, held: str) -> None:
     found = texts(target_of(text), 40)
-    assert len(found) >= 3 and all(held in one for one in found)
+    assert len(found) >= 2 and all(held in one for one in found)
 
 
 @pytest.mark.parametrize(
@@ -238,6 +238,10 @@ def test_nobody_greets_in_the_middle_of_a_conversation() -> None:
         (
             "Dann reservieren Sie mir bitte drei Karten im 1. Rang auf den Namen Hollenstein.",
             "drei Karten im 1. Rang auf den Namen Hollenstein reservieren",
+        ),
+        (
+            "Bitte hinterlegen Sie die Karten vom 3. Mai an der Abendkasse.",
+            "die Karten vom 3. Mai an der Abendkasse hinterlegen",
         ),
         ("Zeig mir den Saalplan vom 2. Stock.", "mir den Saalplan vom 2. Stock zeigen"),
     ],
