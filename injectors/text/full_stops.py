@@ -68,19 +68,37 @@ _OPENERS = frozenset(
 """Words that begin a German sentence, and name nothing that is counted."""
 
 
+_KNOWN = frozenset(
+    re.findall(r"\w{2,}", " ".join((_TITLES, _JOINED, _NUMBERED.pattern, _GOES_ON.pattern)))
+) | {
+    *("av", "Av", "avda", "Avda", "bd", "Bd", "boul", "Boul"),
+}
+_LONGEST_KNOWN = 7
+"""Letters of the longest of them. Single letters may be parts of others."""
+
+
+def _may_go_on(word: str) -> bool:
+    """Whether a word may be an abbreviation: of most words that is told at once."""
+    if word.endswith("tr"):
+        return True
+    if len(word) > _LONGEST_KNOWN:
+        return "." in word
+    return len(word) < 2 or word.strip("(„\"'¿¡[") in _KNOWN or not word.isalpha()
+
+
 def ends_sentence(text: str, at: int, behind: int) -> bool:
     """Whether the full stop at `at` ends a sentence; the next one would begin at `behind`."""
+    last = text[at - 1 : at]
+    if last.isalpha() and not _may_go_on(text[text.rfind(" ", 0, at) + 1 : at]):
+        return True
     before = text[max(0, at - _LONGEST) : at]
-    last = before[-1:]
     if last.isdigit():
         return not _is_ordinal(text, before, behind)
     if not last.isalpha() and last not in "°º":
         return True
-    if _NEVER_LAST.search(before):
-        return False
-    if _NUMBERED.search(before) and _CODE.match(text, behind):
-        return False
-    if _LETTER.search(before) and _NEXT_LETTER.match(text, behind):
+    numbers = _NUMBERED.search(before) and _CODE.match(text, behind)
+    begins = _LETTER.search(before) and _NEXT_LETTER.match(text, behind)
+    if numbers or begins or _NEVER_LAST.search(before):
         return False
     return not (text[behind : behind + 1].islower() and _GOES_ON.search(before))
 

@@ -44,8 +44,11 @@ def group_counts(facts: Sequence[Fact]) -> dict[tuple[str | int, ...], list[int]
     return {place: group for place, group in groups.items() if len(group) > 1}
 
 
+_NOT_COUNTED = fields.MEASURED | fields.UNITS | fields.MONEY | fields.BOUNDED
+
+
 def _counts(fact: Fact) -> bool:
-    return (fields.MEASURED | fields.UNITS | fields.MONEY | fields.BOUNDED).isdisjoint(fact.words)
+    return _NOT_COUNTED.isdisjoint(fact.words)
 
 
 def find_parts(facts: Sequence[Fact]) -> list[Fact]:
