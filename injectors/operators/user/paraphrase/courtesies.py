@@ -51,8 +51,32 @@ _PLEASES: Mapping[Language, re.Pattern[str]] = {
 }
 
 
+_LEAD = re.compile(
+    r"""(?:(?:hallo|hi|hey|moin|servus|guten\ (?:tag|morgen|abend)|danke|super|gut|prima|okay|ok|hola
+      |buen[oa]s(?:\ (?:días|tardes|noches))?|vale|perfecto|gracias|bonjour|bonsoir|salut|coucou|merci
+      |d['’]accord)(?:\ zusammen|\ schon\ mal)?,|und|dann|y|entonces|et|alors)\ (?=¿?[a-zäöüáéíóúàâçèêëîïôûù])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What may stand before a request, and goes on with it in a small letter."""
+
+
 def ask_otherwise(sentence: str, language: Language) -> list[str]:
     """The sentence with another form of its verb of asking, or with `please` in it."""
+    lead = _LEAD.match(sentence)
+    if lead is None:
+        return _ask_otherwise(sentence, language)
+    mark = "¿" if sentence[lead.end()] == "¿" else ""
+    body = sentence[lead.end() + len(mark) :]
+    forms = _ask_otherwise(f"{mark}{body[:1].upper()}{body[1:]}", language)
+    return [f"{lead[0]}{_lower_first(form)}" for form in forms]
+
+
+def _lower_first(form: str) -> str:
+    at = 1 if form[0] == "¿" else 0
+    return f"{form[:at]}{form[at].lower()}{form[at + 1 :]}"
+
+
+def _ask_otherwise(sentence: str, language: Language) -> list[str]:
     found = [
         one.sub(other, sentence, count=1)
         for one, others in _FORMS.get(language, ())

@@ -166,6 +166,25 @@ def test_what_is_not_read_surely_is_asked_in_another_form(asked: str, said: str)
     assert len(found - {asked}) >= 1 and any(said in one for one in found)
 
 
+@pytest.mark.parametrize(
+    ("language", "asked", "said"),
+    [
+        (Language.DE, "Hallo, kannst du zeigen, was offen ist?", "Hallo, könntest du zeigen, was offen ist?"),
+        (Language.DE, "Und können Sie sagen, ob es geht?", "Und könnten Sie sagen, ob es geht?"),
+        (Language.ES, "Hola, ¿puedes decirme qué falta?", "Hola, ¿podrías decirme qué falta?"),
+        (
+            Language.FR,
+            "Bonjour, pouvez-vous voir si c'est payé ?",
+            "Bonjour, pourriez-vous voir si c'est payé ?",
+        ),
+    ],
+)
+def test_a_request_behind_a_greeting_of_the_user_s_is_asked_in_another_form(
+    language: Language, asked: str, said: str
+) -> None:
+    assert said in ask_otherwise(asked, language)
+
+
 def test_a_sentence_that_ends_with_an_abbreviation_is_left() -> None:
     target = target_of("Find hotels in Washington D.C.")
     assert texts(target, 20) <= {target.text}
