@@ -54,7 +54,8 @@ _PLEASES: Mapping[Language, re.Pattern[str]] = {
 _LEAD = re.compile(
     r"""(?:(?:hallo|hi|hey|moin|servus|guten\ (?:tag|morgen|abend)|danke|super|gut|prima|okay|ok|hola
       |buen[oa]s(?:\ (?:días|tardes|noches))?|vale|perfecto|gracias|bonjour|bonsoir|salut|coucou|merci
-      |d['’]accord)(?:\ zusammen|\ schon\ mal)?,|und|dann|y|entonces|et|alors)\ (?=¿?[a-zäöüáéíóúàâçèêëîïôûù])""",
+      |d['’]accord)(?:\ zusammen|\ schon\ mal)?,|und|dann|y|entonces|et|alors)[ ]
+      (?=¿?[a-zäöüáéíóúàâçèêëîïôûù])""",
     re.IGNORECASE | re.VERBOSE,
 )
 """What may stand before a request, and goes on with it in a small letter."""

@@ -57,7 +57,7 @@ _COMMANDS_DE = {
         "buch", "such", "zeig", "stell", "schick", "lösch", "prüf", "setz", "bestell", "reservier",
         "stornier",
         "kauf", "hol", "bring", "mach", "spiel", "speicher", "sag", "zahl", "teil", "leg", "pack",
-        "dreh", "frag", "schalt", "sperr", "ruf",
+        "dreh", "frag", "schalt", "sperr", "ruf", "kündig",
     )},
     **{f"{stem}{end}": f"{stem}en" for end in ("e", "en") for stem in (
         "find", "send", "start", "überweis", "berechn", "öffn", "schreib", "erstell", "vergleich",
@@ -155,7 +155,12 @@ def _orders_more(rest: str) -> bool:
     followed = [
         two.partition("-")[0].strip(",.") for one, two in pairwise(rest.split()) if one in ("y", "et")
     ]
-    return any(two in _COMMANDS_ES or two in _COMMANDS_FR for two in followed)
+    known = any(two in _COMMANDS_ES or two in _COMMANDS_FR for two in followed)
+    return known or _ORDERS_MORE.search(rest) is not None
+
+
+_ORDERS_MORE = re.compile(r"\b(?:y|et) (?:\w*[áéí]\w*(?:me|nos|l[aeo]s?)|\w+-(?:moi|nous|l[ea]s?))\b")
+"""A command with its object behind it: `y avísame`, `et rembourse-moi`."""
 
 
 def _read_spanish(sentence: str) -> str | None:
