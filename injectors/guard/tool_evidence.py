@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from enum import IntEnum, auto
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from crosswind.injectors.conversation import ToolHints, ToolSchema
+from crosswind.injectors.guard.evidence import Says
 from crosswind.injectors.guard.fact_descriptions import names_a_fact, only_selects
+from crosswind.injectors.guard.foreign_tool_evidence import judge_description, judge_name
+from crosswind.injectors.guard.foreign_tool_words import fold
 from crosswind.injectors.guard.known_tools import KNOWN
 from crosswind.injectors.guard.tool_words import (
     ACTING,
@@ -42,25 +44,6 @@ from crosswind.injectors.guard.tool_words import (
 )
 from crosswind.injectors.targets import ToolClass
 
-
-class _Says(IntEnum):
-    """What one piece of evidence says."""
-
-    READS = auto()
-    TELLS = auto()
-    """What is given back, and not what is done for it."""
-    NAMES_A_FACT = auto()
-    """A noun phrase for what is asked for. It counts where nothing but that can be chosen."""
-    PERHAPS_ACTS = auto()
-    """A verb that may be a noun, or may only compute: it reads if the description says that this is done."""
-    NOTHING = auto()
-    READS_ONLY = auto()
-    """It promises to be read-only, whatever it is given."""
-    UNSURE = auto()
-    """It may do anything, or something else each time: never read-only."""
-    WRITES = auto()
-
-
 _SEGMENT = re.compile(r"\.|:|/|__")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
@@ -87,35 +70,38 @@ def _weigh(
     hints: ToolHints | None,
 ) -> ToolClass:
     by_name, by_description = _by_name(name), _by_description(description, name)
+    if by_description in (Says.NOTHING, Says.NAMES_A_FACT):
+        foreign = judge_description(description)
+        by_description = by_description if foreign is Says.NOTHING else foreign
     said = {by_name, by_description, _by_parameters(parameters, choices)}
     if name in KNOWN:
         said.discard(by_name)
         said.add(_OF_CLASS[KNOWN[name]])
-        if KNOWN[name] is ToolClass.READ_ONLY and by_description is _Says.UNSURE:
+        if KNOWN[name] is ToolClass.READ_ONLY and by_description is Says.UNSURE:
             said.discard(by_description)
     by_hints = _by_hints(hints)
-    if by_hints is ToolClass.DESTRUCTIVE or _Says.WRITES in said:
+    if by_hints is ToolClass.DESTRUCTIVE or Says.WRITES in said:
         # An idempotent write says so itself: of a name that deletes, nobody's word is taken.
-        idempotent = by_hints is ToolClass.IDEMPOTENT and by_name is not _Says.UNSURE
+        idempotent = by_hints is ToolClass.IDEMPOTENT and by_name is not Says.UNSURE
         return ToolClass.IDEMPOTENT if idempotent else ToolClass.DESTRUCTIVE
-    if _Says.READS_ONLY in said:
+    if Says.READS_ONLY in said:
         return ToolClass.READ_ONLY
-    if _Says.UNSURE in said:
+    if Says.UNSURE in said:
         return ToolClass.UNKNOWN
     if by_hints is not None:
         return by_hints
     reads = (
-        _Says.READS in said
-        or (by_description is _Says.TELLS and by_name is not _Says.PERHAPS_ACTS)
-        or (by_description is _Says.NAMES_A_FACT and only_selects(parameters))
+        Says.READS in said
+        or (by_description is Says.TELLS and by_name is not Says.PERHAPS_ACTS)
+        or (by_description is Says.NAMES_A_FACT and only_selects(parameters))
     )
     return ToolClass.READ_ONLY if reads else ToolClass.UNKNOWN
 
 
 _OF_CLASS = {
-    ToolClass.READ_ONLY: _Says.READS,
-    ToolClass.UNKNOWN: _Says.UNSURE,
-    ToolClass.DESTRUCTIVE: _Says.WRITES,
+    ToolClass.READ_ONLY: Says.READS,
+    ToolClass.UNKNOWN: Says.UNSURE,
+    ToolClass.DESTRUCTIVE: Says.WRITES,
 }
 
 
@@ -148,18 +134,22 @@ _short_words = lru_cache(4096)(_list_words)
 
 
 @lru_cache(maxsize=4096)
-def _by_name(name: str) -> _Says:
+def _by_name(name: str) -> Says:
     words = words_of(name)
     if not words:
-        return _Says.NOTHING
+        return Says.NOTHING
     joined = [word for joint, word in pairwise(words) if joint in JOINING]
     if WRITING.intersection(words) or any(word in ACTING for word in joined):
-        return _Says.WRITES
+        return Says.WRITES
+    foreign = judge_name(words_of(fold(name)))
+    if foreign in (Says.READS, Says.WRITES):
+        return foreign
     if _may_do_anything(words):
-        return _Says.UNSURE
+        return Says.UNSURE
     if words[0] in READING:
-        return _Says.NOTHING if joined else _Says.READS
-    return _Says.PERHAPS_ACTS if _may_only_compute(words) else _by_later_words(words)
+        return Says.NOTHING if joined else Says.READS
+    found = Says.PERHAPS_ACTS if _may_only_compute(words) else _by_later_words(words)
+    return foreign if found is Says.NOTHING else found
 
 
 def _may_only_compute(words: list[str]) -> bool:
@@ -179,19 +169,19 @@ def _may_do_anything(words: list[str]) -> bool:
     return interprets or queries or misread or bool(UNREPEATABLE.intersection(words))
 
 
-def _by_later_words(words: list[str]) -> _Says:
+def _by_later_words(words: list[str]) -> Says:
     """Of a name that doesn't begin with a reading verb."""
     first, last = words[0], words[-1]
     if first in ACTING:
-        return _Says.READS if len(words) > 1 and first in ALSO_NOUNS and last in HEADS else _Says.WRITES
+        return Says.READS if len(words) > 1 and first in ALSO_NOUNS and last in HEADS else Says.WRITES
     reading = next((at for at, word in enumerate(words) if word in AFTER_A_NOUN), None)
     if any(word in ACTING - ALSO_NOUNS for word in words[1:reading]):
-        return _Says.WRITES
+        return Says.WRITES
     if reading is not None:
-        return _Says.READS
+        return Says.READS
     if last in ACTING:
-        return _Says.WRITES if last not in ALSO_NOUNS else _Says.NOTHING
-    return _Says.NOTHING
+        return Says.WRITES if last not in ALSO_NOUNS else Says.NOTHING
+    return Says.NOTHING
 
 
 _WORDS = re.compile(r"[a-z][a-z'-]*")
@@ -230,29 +220,29 @@ _CONDITION = re.compile(
 
 
 @lru_cache(maxsize=4096)
-def _by_description(description: str, name: str) -> _Says:
+def _by_description(description: str, name: str) -> Says:
     """What the description's sentences begin with, and what they join to it by `and`, `or` and the like."""
     text = _ABBREVIATED.sub("for example", description.lower()).rpartition("tool description:")[2]
-    found: list[_Says] = []
+    found: list[Says] = []
     for sentence in _SENTENCE.split(text):
         if not sentence.strip() or _ADVICE.match(sentence):
             continue
         found.append(_head(sentence))
-        if not found[1:] and found[0] is _Says.NOTHING and names_a_fact(sentence, words_of(name)):
-            found[0] = _Says.NAMES_A_FACT
-        if found[-1] is _Says.WRITES or _writes_besides(sentence):
-            return _Says.WRITES
+        if not found[1:] and found[0] is Says.NOTHING and names_a_fact(sentence, words_of(name)):
+            found[0] = Says.NAMES_A_FACT
+        if found[-1] is Says.WRITES or _writes_besides(sentence):
+            return Says.WRITES
     said = _READ_ONLY.search(text)
     if said is not None and not _NEGATED.search(text[: said.start()]):
-        return _Says.READS_ONLY
-    if found[:1] == [_Says.UNSURE]:
-        return _Says.UNSURE
-    if found[:1] in ([_Says.READS], [_Says.NAMES_A_FACT]):
+        return Says.READS_ONLY
+    if found[:1] == [Says.UNSURE]:
+        return Says.UNSURE
+    if found[:1] in ([Says.READS], [Says.NAMES_A_FACT]):
         return found[0]
-    return _Says.TELLS if not {_Says.READS, _Says.TELLS}.isdisjoint(found) else _Says.NOTHING
+    return Says.TELLS if not {Says.READS, Says.TELLS}.isdisjoint(found) else Says.NOTHING
 
 
-def _head(sentence: str) -> _Says:
+def _head(sentence: str) -> Says:
     """What the first verb of a sentence says."""
     lead = _LEAD.match(sentence)
     began = sentence[: lead.end()] if lead else ""
@@ -263,30 +253,30 @@ def _head(sentence: str) -> _Says:
     if words and words[0] in _DOING:
         asked = any(_base(word) in READING for word in words[1:5])
         general = not DATABASES.isdisjoint(words) or not INTERPRETERS.isdisjoint(words)
-        return _Says.READS if asked and not general else _Says.UNSURE
+        return Says.READS if asked and not general else Says.UNSURE
     if not words:
-        return _Says.NOTHING
+        return Says.NOTHING
     verb = _base(words[0])
     if verb in WRITING:
-        return _Says.WRITES
+        return Says.WRITES
     if words[0] in ADJECTIVES and began.endswith(_ARTICLES):
-        return _Says.NOTHING
+        return Says.NOTHING
     return _by_verb(verb, words)
 
 
-def _by_verb(verb: str, words: list[str]) -> _Says:
+def _by_verb(verb: str, words: list[str]) -> Says:
     """What a sentence says whose first word is a form of this verb."""
     if verb in OF_THE_ANSWER:
-        return _Says.TELLS if AFTER_A_CHANGE.isdisjoint(words) else _Says.NOTHING
+        return Says.TELLS if AFTER_A_CHANGE.isdisjoint(words) else Says.NOTHING
     if verb in CALCULATING:
-        return _Says.NOTHING if COMPUTED.isdisjoint(words[1:6]) else _Says.READS
+        return Says.NOTHING if COMPUTED.isdisjoint(words[1:6]) else Says.READS
     if verb in TELLING:
-        return _Says.READS
+        return Says.READS
     if verb in UNTELLING:
-        return _Says.NOTHING
+        return Says.NOTHING
     # A noun, if it isn't the sentence's own verb: `Order details of a customer`.
     acts = verb in ACTING and (words[0] != verb or verb not in ALSO_NOUNS or _takes_an_object(words))
-    return _Says.WRITES if acts and (verb not in ALSO_NOUNS or _takes_an_object(words)) else _Says.NOTHING
+    return Says.WRITES if acts and (verb not in ALSO_NOUNS or _takes_an_object(words)) else Says.NOTHING
 
 
 def _takes_an_object(words: list[str]) -> bool:
@@ -340,12 +330,12 @@ def _base(word: str) -> str:
     return word
 
 
-def _by_parameters(names: tuple[str, ...], choices: tuple[str, ...]) -> _Says:
+def _by_parameters(names: tuple[str, ...], choices: tuple[str, ...]) -> Says:
     if COMMANDS.intersection(names):
-        return _Says.UNSURE
+        return Says.UNSURE
     if any(_writes_as_choice(value) for value in choices):
-        return _Says.UNSURE
-    return _Says.NOTHING
+        return Says.UNSURE
+    return Says.NOTHING
 
 
 def _writes_as_choice(value: str) -> bool:

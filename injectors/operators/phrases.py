@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
-from crosswind.injectors.conversation import ToolList, ToolSchema, UserText
-from crosswind.injectors.packs.address import detect_address
+from crosswind.injectors.conversation import ToolList, ToolListKey, ToolSchema, UserText
+from crosswind.injectors.packs.address import detect_address, find_common_address
 from crosswind.injectors.packs.draw import (
     ANY,
     Phrase,
     Setting,
     draw_phrase,
     list_fitting,
+    list_settings,
     make_setting,
 )
 from crosswind.injectors.packs.model import Entry, Named
@@ -122,14 +123,22 @@ def _make(
     language: Language,
     said: tuple[str, ...],
 ) -> Setting:
-    address = None
+    address, guessed, listed = None, False, ToolList.of(tools)
     if language in _TWO_WAYS:
         address = detect_address(_list_user_texts(branch, said), language)
-        if address is None:
+        address = address or _find_tools_address(listed.key, language)
+        if guessed := address is None:
             informal = SeededRandom(f"address|{branch.key}").chance(0.5)
             address = Address.INFORMAL if informal else Address.FORMAL
     opening = branch.opening or text
-    return make_setting(ToolList.of(tools), opening, language, branch.half, address, branch.entries)
+    return make_setting(listed, opening, language, branch.half, address, branch.entries, guessed=guessed)
+
+
+@lru_cache(256)
+def _find_tools_address(keyed: ToolListKey, language: Language) -> Address | None:
+    """How the tools' descriptions address people, where they are in the language."""
+    described = " ".join([tool.description for tool in keyed.tools if tool.description])[:LONGEST]
+    return find_common_address((described,), language) if detect_language(described) is language else None
 
 
 def _list_user_texts(branch: Branch, said: tuple[str, ...]) -> Iterator[str]:
@@ -143,7 +152,9 @@ class PhraseDraw:
     """Draws an operator's phrases for one target. None comes twice in a conversation."""
 
     def __init__(self, target: UserTarget, setting: Setting, rng: SeededRandom, operator: str) -> None:
-        self._setting, self._rng, self._operator = setting, rng, operator
+        self.settings = list_settings(setting)
+        """In which entries are looked for, one after the other."""
+        self._rng, self._operator = rng, operator
         self._met = target.branch.phrases
         self.names: list[str] = []
         """The entries that were drawn, for the draw's member `phrases`."""
@@ -156,17 +167,22 @@ class PhraseDraw:
         *,
         among: int = ANY,
         own_first: bool = True,
+        within: Setting | None = None,
     ) -> Phrase | None:
-        """Draw an entry that fits. `own_first`: most often one of the conversation's own domain."""
+        """Draw an entry that fits. `own_first`: most often one of the conversation's own domain. `within`:
+        in one of the settings only."""
         own = own_first and self._rng.chance(_OWN)
-        found = self._draw(part, accept, slots, among, own=True) if own else None
-        found = found or self._draw(part, accept, slots, among, own=False)
+        found = None
+        for setting in (within,) if within else self.settings:
+            found = found or (self._draw(setting, part, accept, slots, among, own=True) if own else None)
+            found = found or self._draw(setting, part, accept, slots, among, own=False)
         if found is not None:
             self.names.append(found.entry)
         return found
 
     def _draw(
         self,
+        setting: Setting,
         part: str,
         accept: Callable[[Entry], bool] | None,
         slots: Mapping[str, str] | None,
@@ -176,7 +192,7 @@ class PhraseDraw:
     ) -> Phrase | None:
         return draw_phrase(
             self._rng,
-            self._setting,
+            setting,
             self._operator,
             part,
             slots=slots,

@@ -133,6 +133,20 @@ _THIRD_WAY = {
 """Spanish "vos" and "vosotros", for which no pack has phrases."""
 
 
+_GREETINGS = {
+    Language.DE: re.compile(
+        r"\W*(?:guten (?:tag|morgen|abend)|grüß gott|grüezi|sehr geehrte)", re.IGNORECASE
+    ),
+    Language.FR: re.compile(
+        r"\W*(?:(?:chère )?madame|(?:cher )?monsieur|mesdames|messieurs)\b", re.IGNORECASE
+    ),
+    Language.ES: re.compile(
+        r"\W*(?:muy )?(?:estimad[oa]s?|distinguid[oa]s?|señor(?:es|as?)?)\b", re.IGNORECASE
+    ),
+}
+"""Greetings of those who don't say "du" to whom they write. "Bonjour" and "buenos días" are for everybody."""
+
+
 def find_addresses(text: str, language: Language) -> list[Address]:
     """The ways in which a text addresses its reader, as far as single words show it."""
     folded = fold(text, language)
@@ -140,12 +154,22 @@ def find_addresses(text: str, language: Language) -> list[Address]:
 
 
 def detect_address(texts: Iterable[str], language: Language) -> Address | None:
-    """How a user addresses the agent, by the first of their texts that shows it; None where none does."""
+    """How a user addresses the agent, by the first of their texts that shows it, or else by a formal
+    greeting; None where none does."""
+    greeting, greets = _GREETINGS.get(language), False
     for text in texts:
         if (shown := _detect(text[:LONGEST], language)) is not None:
             return shown
+        greets = greets or (greeting is not None and greeting.match(text) is not None)
     # In Arabic who writes no dialect writes the standard.
-    return Address.FORMAL if language is Language.AR else None
+    return Address.FORMAL if greets or language is Language.AR else None
+
+
+def find_common_address(texts: Iterable[str], language: Language) -> Address | None:
+    """How a system's own texts, such as the descriptions of its tools, address people; None where they don't,
+    or in several ways."""
+    shown = {address for text in texts for address in find_addresses(text[:LONGEST], language)}
+    return shown.pop() if len(shown) == 1 else None
 
 
 LONGEST = 2_000

@@ -41,6 +41,8 @@ class Setting(msgspec.Struct, frozen=True, gc=False):
     """How its user addresses the agent, where the language has two ways and the user has shown one."""
     entries: EntryWeights = ()
     """How often the rule draws which entries."""
+    guessed: bool = False
+    """Whether the user has shown none, so that entries that address nobody go first."""
     turn: int = 0
     """That of the own packs (`OwnPacks.turn`)."""
 
@@ -62,10 +64,12 @@ def make_setting(
     half: Half,
     address: Address | None = None,
     entries: EntryWeights = (),
+    *,
+    guessed: bool = False,
 ) -> Setting:
     """The setting of a conversation, by its tools and how its user opened it: neither changes later."""
     make = _short_setting if len(opening) <= REMEMBERED else _long_setting
-    return make(tools.key, opening, language, half, address, entries, OWN.turn)
+    return make(tools.key, opening, language, half, address, entries, guessed, OWN.turn)
 
 
 def _make_setting(
@@ -75,10 +79,12 @@ def _make_setting(
     half: Half,
     address: Address | None,
     entries: EntryWeights,
+    guessed: bool,
     turn: int,
 ) -> Setting:
     said, domain = list_words(opening, language), detect_domain(keyed.tools, opening)
-    return Setting(language, domain, half, said, _list_tool_words(keyed, language), address, entries, turn)
+    served = _list_tool_words(keyed, language)
+    return Setting(language, domain, half, said, served, address, entries, guessed, turn)
 
 
 _short_setting, _long_setting = lru_cache(256)(_make_setting), lru_cache(16)(_make_setting)
@@ -88,6 +94,15 @@ _short_setting, _long_setting = lru_cache(256)(_make_setting), lru_cache(16)(_ma
 def _list_tool_words(keyed: ToolListKey, language: Language) -> frozenset[str]:
     texts = [text for tool in keyed.tools for text in (tool.name, tool.description)]
     return frozenset[str]().union(*[list_words(text, language) for text in texts])
+
+
+@lru_cache(256)
+def list_settings(setting: Setting) -> tuple[Setting, ...]:
+    """The settings that an entry is looked for in, one after the other: where the user has shown no address,
+    those that address nobody go first."""
+    if not setting.guessed:
+        return (setting,)
+    return msgspec.structs.replace(setting, address=Address.OTHER, guessed=False), setting
 
 
 def draw_phrase(

@@ -29,6 +29,30 @@ LEADS = re.compile(_LEADING, re.IGNORECASE | re.VERBOSE)
 _LEADS_IN_LOWER_CASE = re.compile(_LEADING, re.ASCII | re.VERBOSE)
 """The same for a text in ASCII in lower case: found eight times as fast."""
 
+_KEPT = r"(?:logs?|reports?|records?|register|document|file|enter|note|write\ up|put\ in)"
+_OPENED = r"(?:add|create|make|open|raise|submit|send)"
+_CASE = (
+    "(?:incidents?|issue|ticket|complaint|fault|defect|damage|bug|claim|case|entry|remark|observation|feedback"
+    "|finding|task|to-?do|event|squawk|hazard)"
+)
+_ON = r"(?:\ +[\w'’#/&-]+(?:\.\w+)*,?)"
+RECORDED = re.compile(
+    rf"""(?<!want\ to\ )(?<!need\ to\ )(?<!like\ to\ )(?<!have\ to\ )(?<!wanted\ to\ )\b
+      (?:{_KEPT}\ +(?:up\ +|down\ +|in\ +)?(?:an?|another|one|the|this|that|it|my|our|as|for|on|under
+        |to|new|minor|major|\w+\ +{_CASE})\b{_ON}{{0,14}}
+      | {_OPENED}\ +(?:an?|another|one|the|this|new)\b{_ON}{{0,4}}?\ +{_CASE}\b{_ON}{{0,10}})
+    (?<!\bid)(?<!\bids)(?<!number)\ *:(?=\ +[^\W\d]\S*\s+\S+\s+\S)(?![^\n]*\?)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What is put on record, with an account of it behind a colon: `log a minor incident: the loader scraped it`.
+Who wants to report something tells the agent, and asks a question of it."""
+
+
+def find_recorded(text: str) -> Iterator[re.Match[str]]:
+    """The places behind which the account of something begins that is to be put on record."""
+    return RECORDED.finditer(text) if ": " in text else iter(())
+
+
 _STEMS = (
     *"message note comment tweet post caption content text body subject title description reply".split(),
     *"response mail email letter announcement status greeting reminder review follow verbatim".split(),

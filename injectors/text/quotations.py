@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from crosswind.injectors.text.full_stops import ends_sentence
 from crosswind.injectors.text.languages import Language, detect_language
-from crosswind.injectors.text.leads import find_leads, mentions
+from crosswind.injectors.text.leads import RECORDED, find_leads, find_recorded, mentions
 from crosswind.injectors.text.tokens import WordKind
 
 REMEMBERED = 16_384
@@ -217,6 +218,8 @@ def _is_word(text: str, at: int) -> bool:
 _LEADS_ABROAD = re.compile(
     r"""\b(?:
         (?:schreib|schick|sag|notier|antwort|erinner|nachricht|notiz|betreff|poste|text
+          |meld|erfass|vermerk|protokollier|dokumentier|trag(?=e?\b)|eröffne
+          |registr|report[ae]|abre|consigne|signale|déclare|enregistre
           |mensaje|nota|escrib|escríb|dile|diles|decirle|manda|mánda|env[ií]a|publica|apunta|anota|recordatorio
           |recuérda|responde|asunto|texto|correo
           |message|écri|envoie|envoye|dis|dites|publie|répond|rappel|objet|texte)[\w'’-]*
@@ -253,22 +256,36 @@ _TOLD = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*(?=\s)|(?<=[。！？])|\n")
 
 
+def _find_sentence_end(text: str, at: int) -> int:
+    """Where the sentence ends that goes on at `at`."""
+    for match in _SENTENCE_END.finditer(text, at):
+        end = match.start()
+        behind = end + 1 if match.end() == end and text[end : end + 1].isspace() else -1
+        if behind < 0 or text[end - 1] != "." or ends_sentence(text, end - 1, behind):
+            return end
+    return len(text)
+
+
+def _end_of(match: re.Match[str]) -> int:
+    return match.end()
+
+
 def find_passed_on(text: str) -> Iterator[Quotation]:
     """What stands without quotation marks and is to be passed on word for word: behind a colon to the end of
     the paragraph, else to the end of the sentence."""
     if (": " in text or mentions(text, _SAID_ABROAD)) and detect_language(text) in _ABROAD:
         yield from _find_passed_on_abroad(text)
     paragraphs, written, end = None, len(text.rstrip()), -1
-    for match in find_leads(text):
+    recorded = [*find_recorded(text)]
+    for match in sorted([*find_leads(text), *recorded], key=_end_of) if recorded else find_leads(text):
         at = match.end()
         if at < end or _QUOTED.match(text, at):
             continue
-        if match["list"]:
+        if match.re is RECORDED or match["list"]:
             paragraphs = paragraphs or _Paragraphs(text)
             end = paragraphs.end_of(at)
         elif text[at].isspace() and not (_REPORTED if match["speech"] else _TOLD).match(text, at):
-            found = _SENTENCE_END.search(text, at + 1)
-            end = len(text) if found is None else found.start()
+            end = _find_sentence_end(text, at + 1)
         else:
             continue
         body = text[at:end].strip()
@@ -284,8 +301,8 @@ def _find_passed_on_abroad(text: str) -> Iterator[Quotation]:
         if at < end or _QUOTED.match(text, at):
             continue
         end = paragraphs.end_of(at)
-        if match[0][-1] != ":" and (found := _SENTENCE_END.search(text, at + 1)) is not None:
-            end = min(end, found.start())
+        if match[0][-1] != ":":
+            end = min(end, _find_sentence_end(text, at + 1))
         if body := text[at:end].strip():
             start = text.index(body, at)
             yield Quotation(start, start + len(body), closed=start + len(body) < written)

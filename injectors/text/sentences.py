@@ -6,19 +6,12 @@ import re
 from functools import lru_cache
 
 from crosswind.injectors.text.caseless import CaselessPattern
+from crosswind.injectors.text.full_stops import ends_sentence
 from crosswind.injectors.text.json_payload import REMEMBERED, is_container, parse_json
 from crosswind.injectors.text.tokens import TokenProperty, read_tokens
 
 _WORD = re.compile(r"\w")
-_ABBREVIATIONS = "".join(
-    rf"(?<!\b{word}\.)"
-    for word in ("Dr", "Mr", "Mrs", "Ms", "St", "No", "Jr", "Sr", "Prof", "vs", "e\\.g", "z\\.B")
-)
-"""A full stop behind these ends no sentence."""
-_MONTHS = "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
-_BREAK = re.compile(
-    rf"[.!?。！？\n](?:(?<=[.!?]){_ABBREVIATIONS}\s+(?!(?:{_MONTHS})\b)|(?<=[。！？])|(?<=\n)\n*)"
-)
+_BREAK = re.compile(r"[.!?。！？\n](?:(?<=[.!?])\s+|(?<=[。！？])|(?<=\n)\n*)")
 """A sentence's mark and the white space behind it, or new lines. It begins with one of few characters: those
 are found much faster than places behind them."""
 
@@ -38,6 +31,8 @@ def _split(text: str) -> tuple[tuple[int, int], ...]:
     start = 0
     for match in _BREAK.finditer(text):
         at = match.start()
+        if text[at] == "." and not ends_sentence(text, at, match.end()):
+            continue
         end = at if text[at] == "\n" else at + 1
         if end > start:
             spans.append((start, end))
@@ -115,9 +110,11 @@ def has_end(sentence: str) -> bool:
 
 _GREETING_WORDS = "|".join(
     """
-    hi hey hello dear good\\s+(?:morning|afternoon|evening|day) thanks? cheers sorry ok okay great perfect
-    please\\s+note hallo guten danke vielen\\s+dank servus moin liebe[rs]? bonjour salut merci bonsoir
-    hola gracias buen[oa]s estimad[oa]s? 你好 您好 谢谢 多谢 大家好
+    hi hey hello howdy hiya greetings (?:morning|afternoon|evening)(?:\\s+(?:all|team|everyone))?(?=[,!.])
+    dear good\\s+(?:morning|afternoon|evening|day) thanks? cheers sorry ok okay great perfect
+    please\\s+note hallo guten tach grüß grüezi danke vielen\\s+dank servus moin liebe[rs]?
+    bonjour salut coucou merci bonsoir hola saludos buenas gracias buen[oa]s estimad[oa]s?
+    你好 您好 谢谢 多谢 大家好
     こんにちは おはよう こんばんは ありがとう はじめまして お世話 すみません
     مرحبا أهلا اهلا السلام صباح مساء شكرا شكرًا تحية
     """.split()

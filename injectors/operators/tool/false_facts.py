@@ -7,6 +7,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.facts import FactKind, find_facts
 from crosswind.injectors.operators.tool.lists import shorten_list
 from crosswind.injectors.operators.tool.lone_facts import draw_lone
+from crosswind.injectors.operators.tool.parts import Wholes
 from crosswind.injectors.operators.tool.receipts import draw_of_receipt
 from crosswind.injectors.operators.tool.ties import find_free, writes
 from crosswind.injectors.operators.tool.values import Alternatives, draw_other, replace_spans, spread
@@ -21,21 +22,22 @@ from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResu
     aliases=("error",),
     source="AgentNoiseBench section 2.2.1, appendix B (Erroneous Outputs); NoisyAgent section 3.1 (3)",
     effect=Effect.FALSIFIES,
-    version=6,
+    version=7,
 )
 class Erroneous:
     """One to three facts of a result are false, and the result doesn't say so.
 
     Severity is both how likely and how much: a result is hit with probability severity, and then 1 fact is
     false, and more, binomial with mean 2 x severity (2 trials). A false value is plausible: another value
-    that the schema enumerates or that the same field has elsewhere, a date near, an amount 2 to 45 % off, a
-    count some more or fewer, a place or a person like this one, a postcode that is all that was asked for.
-    It contradicts nothing beside it: what follows from another part of the result, such as a sum, or what a
-    write says of itself, stays as it is (but for how far it has come: `pending`), and a name changes wherever
-    it stands. Ids, codes, card and list numbers, addresses and what the call's arguments hold stay, all other
-    bytes too. Where no fact stands so, one may still be false that keeps its place among others: a time
-    before the next one, the lower end of a range, a list that lacks an element, what is further along than a
-    write says. The same call made again tells the truth, from the second time on.
+    that the tool's own schema enumerates or that the same field has elsewhere, a date near, an amount 2 to
+    45 % off and as round, a count some more or fewer, a place or a person like this one, a postcode that is
+    all that was asked for. It contradicts nothing beside it: a part is no more than its whole, and what
+    follows from another part of the result, such as a sum, or what a write says of itself, stays as it is
+    (but for how far it has come: `pending`), and a name changes wherever it stands. Ids, codes, card and
+    list numbers, addresses and what the call's arguments hold stay, all other bytes too. Where no fact
+    stands so, one may still be false that keeps its place among others: a time before the next one, the
+    lower end of a range, a list that lacks an element, what is further along than a write says. The same
+    call made again tells the truth, from the second time on.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -55,7 +57,7 @@ class Erroneous:
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (1), named there as future work; the form is ours",
     effect=Effect.FALSIFIES,
-    version=5,
+    version=6,
 )
 class FabricatedObservation:
     """A plausible result, made up, stands in place of the true one.
@@ -87,6 +89,10 @@ def draw_false_facts(target: ToolResultTarget, rng: SeededRandom, most: int | No
     alternatives = Alternatives(target, facts)
     drawn: dict[int, str] = {}
     taken: set[tuple[tuple[str, ...], str]] = set()
+    # A whole that may not be false itself counts, too.
+    wholes, known = Wholes(stated), dict[int, str]()
+    places = {id(one): at for at, one in enumerate(stated)}
+    numbers = [places[id(one)] for one in facts]
     order = rng.shuffled(range(len(facts)))
     for at in sorted(order, key=lambda at: alternatives.is_guessed(facts[at])):
         false = draw_other(facts[at], alternatives, rng)
@@ -95,8 +101,9 @@ def draw_false_facts(target: ToolResultTarget, rng: SeededRandom, most: int | No
             false is not None
             and false != facts[at].text
             and (facts[at].kind is FactKind.FLAG or said not in taken)
+            and wholes.are_kept(numbers[at], false, known)
         ):
-            drawn[at] = false
+            drawn[at] = known[numbers[at]] = false
             taken.add(said)
             if len(drawn) == most:
                 break

@@ -9,26 +9,22 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.phrases import find_prose
+from crosswind.injectors.operators.tool.enumerated import list_options
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
+from crosswind.injectors.operators.tool.false_figures import change_figure, is_dose, limit, step_figure
 from crosswind.injectors.operators.tool.figures import read_figure, write_figure
+from crosswind.injectors.operators.tool.readings import find_readings, is_reading, is_set
 from crosswind.injectors.operators.tool.ties import (
     find_free,
-    find_related,
     find_verdicts,
     has_quotes_beside,
-    is_end,
 )
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
     SpanEdit,
-    change_figure,
     find_neighbours,
-    is_dose,
     keep_apart,
-    limit,
-    list_named_options,
     replace_spans,
-    step_figure,
 )
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
@@ -58,7 +54,7 @@ UNREAD_SHARE = 0.2
     recovery=Recovery.RETRY,
     source="WildGrid, section 2.2 (3) (Noisy signals): per-cell noise, misread tiles and unknown symbols",
     effect=Effect.FALSIFIES,
-    version=5,
+    version=6,
 )
 class Misread:
     """Discrete values of a sensing result are misread as a neighbouring value or as unknown; another look
@@ -66,17 +62,17 @@ class Misread:
 
     Severity s: each value is misread with a probability of uniform(0, 0.4 x s), drawn for the whole result.
     JSON has few values, and one of them is misread with probability s in any case (ours; the paper has maps
-    only). Discrete values are the cells of a map (lines of single symbols, as plain text or in JSON strings)
-    and JSON's words and truth values: those of sensors, told by their fields, where the result has any. A
-    neighbour is the cell beside, the next word of the schema or the vocabulary, or another word under the
-    same field. Items of lists, and what says how the call went, are read correctly. Half of the misread cells
-    show as `?` (the paper's symbol); of the values of JSON that a sensor gives, one in five, and all without
-    a neighbour, show as null or as unknown. What judges a figure beside it is read correctly. A result that
-    has no other value is misread in one digit of a figure, or else shows a word without a neighbour as null
-    (ours). The receipt of a command is read correctly. Nothing else says that the result is uncertain, as in
-    the paper.
-    Ids and what the call's arguments hold are read correctly; a call that was misread as often as the
-    profile's bounds allow returns the truth.
+    only). Discrete values are the cells of a map (lines of single symbols, as plain text or in JSON
+    strings) and JSON's words and truth values: those of sensors, told by their fields, where the result has
+    any. A neighbour is the cell beside, the next word of the schema or the vocabulary, or another word
+    under the same field. Items of lists, and what says how the call went, are read correctly. Half of the
+    misread cells show as `?` (the paper's symbol); of the values of JSON that a sensor gives, one in five,
+    and all without a neighbour, show as null or as unknown. What judges a figure beside it is read
+    correctly. A result that has no other value is misread in one digit of a reading (ours); money,
+    discounts, counts and the numbers of seats or gates are none. The receipt of a command is read
+    correctly. Nothing else says that the result is uncertain, as in the paper. Ids and what the call's
+    arguments hold are read correctly; a call that was misread as often as the profile's bounds allow
+    returns the truth.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -123,7 +119,6 @@ def _misread_words(
     if not values and first is not None and (digits := list(_misread_digits(target, facts))):
         yield digits[int(first * len(digits))]
         return
-    values = values or found
     unreads = UNREAD if _is_english(target) else UNREAD[:1]
     instrument = any(not fields.MEASURED.isdisjoint(one.words) for one in facts)
     sure = None if first is None else int(first * len(values))
@@ -136,7 +131,7 @@ def _misread_words(
         beside = _find_beside(fact, alternatives)
         senses = not fields.SENSED.isdisjoint(fact.words)
         given = senses and (instrument or not fields.SENSED.difference(AMBIGUOUS).isdisjoint(fact.words))
-        if ((given and unread) or not beside) and fact.frame.levels == quoted:
+        if ((given and unread) or (senses and not beside)) and fact.frame.levels == quoted:
             # What stands in place of a word takes its quotation marks along.
             shown = unreads if given else UNREAD[:1]
             yield start - quoted, end + quoted, shown[int(way * len(shown))]
@@ -145,9 +140,10 @@ def _misread_words(
 
 
 def _misread_digits(target: ToolResultTarget, facts: Sequence[Fact]) -> Iterator[SpanEdit]:
-    """Each figure with another last digit, up and down."""
+    """Each reading with another last digit, up and down: nobody misreads what was set or counted."""
     for fact in find_free(target, facts):
-        if fact.kind is FactKind.FIGURE and not fact.prose and not is_dose(fact) and read_figure(fact.text):
+        reads = fact.kind is FactKind.FIGURE and is_reading(fact) and not is_set(fact)
+        if reads and not fact.prose and not is_dose(fact) and read_figure(fact.text):
             moved = (step_figure(fact, up=up) for up in (True, False))
             yield from (fact.replace(text) for text in moved if text is not None)
 
@@ -165,7 +161,7 @@ def _find_beside(fact: Fact, alternatives: Alternatives) -> Sequence[str]:
         return ("false" if fact.text == "true" else "true",)
     found = alternatives.find(fact)
     if beside := find_neighbours(fact.text):
-        options = list_named_options(alternatives.target, fact)
+        options = list_options(alternatives.target, fact)
         return [one for one in beside if one in options] or found if options else beside
     return found
 
@@ -200,36 +196,36 @@ _LETTER = re.compile(
     recovery=Recovery.RETRY,
     source="ours (beyond the papers), after the noise of measuring instruments",
     effect=Effect.FALSIFIES,
-    version=5,
+    version=6,
 )
 class NumericNoise:
     """The readings of a result are off as an instrument's are; another look draws again.
 
-    Severity s sets the largest relative error: three tenths of it, and a part of that for what varies little,
-    as a voltage, a pressure or a temperature. One defect of the instrument goes through the whole result:
-    jitter (each reading uniform within its error), drift (all off by the same share) or coarse steps. An
-    error too small for the last digit moves that digit with probability s. A share of s / 20 of the readings
-    is missing besides, as the data says so (`null`, `NaN`, `-999`), or stands at the upper end of its range.
-    Readings are the numbers whose fields or units are those of measurements; where there are none, other
-    quantities. They keep their decimals, their sign and their bounds. Ids, codes, card numbers, doses, ends
-    of ranges, prices and other sums of money, counts, years, dates and what the call's arguments hold are
-    protected. Nothing says that the result is inexact; a call that was off as often as the profile's bounds
-    allow returns the truth.
+    Severity s sets the largest relative error: three tenths of it, and a part of that for what varies
+    little, as a voltage, a pressure or a temperature. One defect of the instrument goes through the whole
+    result: jitter (each reading uniform within its error), drift (all off by the same share) or coarse
+    steps. An error too small for the last digit moves that digit with probability s. A share of s / 20 of
+    the readings is missing besides, as the data says so (`null`, `NaN`, `-999`), or stands at the upper end
+    of its range. Readings are the numbers whose fields or units are those of measurements; where there are
+    none, other quantities. They keep their decimals, their sign and their bounds. Ids, codes, card numbers,
+    doses, ends of ranges, prices and other sums of money, discounts, running times, counts, numbers of
+    seats, rooms and gates, years, dates and what the call's arguments hold are protected. Nothing says that
+    the result is inexact; a call that was off as often as the profile's bounds allow returns the truth.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         way, drift, phase = rng.uniform(), rng.uniform(-1, 1), rng.uniform()
         most = LARGEST * severity
-        readings = _find_readings(target)
+        readings = find_readings(target)
         missing = next((one for one in ("NaN", "-999", "-9999") if one in target.text), "null")
         edits: list[SpanEdit] = []
         for fact in readings:
             lost, end, jitter = rng.chance(severity / 20), rng.chance(0.5), rng.uniform(-1, 1)
             part = QUOTED if has_quotes_beside(fact, readings) else _find_part(fact)
             error = most * part * (jitter if way < JITTER else drift)
-            if lost and not end and fact.frame.levels == 0 and not fact.prose and _is_reading(fact):
+            if lost and not end and fact.frame.levels == 0 and not fact.prose and is_reading(fact):
                 shown: str | None = missing
-            elif lost and end and part == 1 and _is_reading(fact):
+            elif lost and end and part == 1 and is_reading(fact):
                 shown = _saturate(fact)
             else:
                 shown = _add_error(fact, error) if way < COARSE else _round(fact, most * part, phase)
@@ -271,64 +267,6 @@ QUOTED = 0.02
 def _find_part(fact: Fact) -> float:
     """The words of a field, such as `frontTirePressure`, or the letters of its unit tell."""
     return min((_PARTS[word] for word in fact.about if word in _PARTS), default=1.0)
-
-
-def _find_readings(target: ToolResultTarget) -> list[Fact]:
-    """The readings of a result, or its other quantities where it has none."""
-    figures = [
-        one for one in find_facts(target) if one.kind is FactKind.FIGURE and read_figure(one.text) is not None
-    ]
-    value = parse_json(target.text)
-    free = [one for one in figures if not is_dose(one) and not is_end(one, value) and not _is_money(one)]
-    readings = [one for one in free if _is_reading(one)]
-    if readings:
-        return readings
-    related = find_related(figures)
-    return [one for one in free if one not in related and not _is_count(one)]
-
-
-def _is_count(fact: Fact) -> bool:
-    counted = not (fields.COUNTERS | _COUNTED).isdisjoint(fact.words)
-    return fact.text.isdigit() and (counted or len(fact.text) == 1)
-
-
-_COUNTED = frozenset(
-    """places seats tickets guests visitors people persons passengers rooms beds items copies bags baggages
-    plätze personen""".split()
-)
-"""Words of fields whose whole numbers somebody counted, besides `fields.COUNTERS`."""
-
-
-def _is_money(fact: Fact) -> bool:
-    """Whether a figure is a sum of money, which no instrument reads."""
-    words = {*fact.words, fact.field}  # Names in other scripts have no words.
-    if not fields.MONEY.isdisjoint(words):
-        return True
-    if not _SUMS.isdisjoint(words) and not _is_reading(fact):
-        return True
-    text = fact.frame.text
-    return bool(
-        _MONEY_BEHIND.match(text, fact.end) or _MONEY_BEFORE.search(text[max(0, fact.start - 5) : fact.start])
-    )
-
-
-_SUMS = frozenset("amount amounts total subtotal sum balance due summe gesamt betrag 合計 金額".split())
-"""Words of fields of sums of money, unless a unit says something else: `total_km`."""
-_CODES = "EUR|USD|GBP|CHF|JPY|CNY|CAD|AUD|SEK|NOK|DKK|PLN|INR"
-_MONEY_BEFORE = re.compile(rf"(?:[$€£¥₹]|\b(?:{_CODES})) ?$")
-_MONEY_BEHIND = re.compile(rf"[ \u00a0]?(?:[$€£¥₹円]|(?:{_CODES}|[Ee]uros?|dollars?|pounds|yen)\b)")
-
-
-def _is_reading(fact: Fact) -> bool:
-    if not fields.MEASURED.isdisjoint(fact.about) or not fields.UNITS.isdisjoint(fact.words[-1:]):
-        return True
-    return _UNIT.match(fact.frame.text, fact.end) is not None
-
-
-_UNIT = re.compile(
-    r" ?(?:%|°|[kcm]?m\b|km/h|mph|[km]?g\b|hPa|k?Pa|bar\b|psi|[km]?[VWA]\b|kWh|k?Hz|dB|ppm|lux\b|rpm|"
-    r"m?l\b|ms\b|met(?:er|re)s?\b|Meter\b|degrees?\b|bpm\b|mmHg|mg/dL)"
-)
 
 
 def _add_error(fact: Fact, error: float) -> str | None:

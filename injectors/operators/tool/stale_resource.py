@@ -11,21 +11,21 @@ from crosswind.injectors.conversation import Site, ToolResult
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.cut_ways import changes_something
+from crosswind.injectors.operators.tool.enumerated import list_options
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
+from crosswind.injectors.operators.tool.false_figures import move_figure
 from crosswind.injectors.operators.tool.figures import read_figure
 from crosswind.injectors.operators.tool.lists import shorten_list
+from crosswind.injectors.operators.tool.parts import Wholes
 from crosswind.injectors.operators.tool.ties import find_free
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
-    change_figure,
     draw_other,
     find_earlier_word,
-    find_options,
     is_state,
     move_time,
     replace_spans,
     spread,
-    step_figure,
 )
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
@@ -47,20 +47,20 @@ LONGEST, MOST_RESULTS = 16_384, 16
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (5), named there as future work; the form is ours",
     effect=Effect.FALSIFIES,
-    version=5,
+    version=6,
 )
 class StaleResource:
     """The call succeeds and shows the thing as it was some time ago.
 
     Severity: the probability that an eligible result is stale. What this session saw earlier of the same
     resource (the same call, or the same id) stands in the place of what changed since. Where it saw nothing
-    else, one to three facts that change as time goes by are as they may have been: a status as the one before
-    it in the schema or in its lifecycle, a person, a place or a plan as another one, a date or a time before
-    it was put off, a counter lower, another amount a little off, and the record's own times earlier; what
-    else the result says contradicts none of them, and nothing says how old it is. A plain list that states no
-    such fact lacks its last one or two elements. The receipt of a change has no earlier state, and what lasts
-    (a colour, a medium, an author, a date of birth, what a dated report says) was no other. The same call
-    made again gives the present state, from the second time on.
+    else, one to three facts that change as time goes by are as they may have been: a status as the one
+    before it in the schema or in its lifecycle, a person, a place or a plan as another one, a date or a
+    time before it was put off, a counter lower, another amount a little off, and the record's own times
+    earlier; what else the result says contradicts none of them, and nothing says how old it is. A plain
+    list that states no such fact lacks its last one or two elements. The receipt of a change has no earlier
+    state, and what lasts (a colour, a size, a medium, an author, a date of birth, what a dated report says)
+    was no other. The same call made again gives the present state, from the second time on.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -146,10 +146,11 @@ def _draw_earlier(
         return {}  # What is computed has no earlier state.
     alternatives = Alternatives(target, facts)
     drawn: dict[int, str] = {}
+    wholes = Wholes(facts)
     order = rng.shuffled(range(len(facts)))
     for at in sorted(order, key=lambda at: not _changes(target, facts[at])):
         was = _draw_before(target, facts[at], alternatives, rng)
-        if was is not None and was != facts[at].text:
+        if was is not None and was != facts[at].text and wholes.are_kept(at, was, drawn):
             drawn[at] = was
             if len(drawn) == count:
                 break
@@ -159,18 +160,18 @@ def _draw_earlier(
 def _changes(target: ToolResultTarget, fact: Fact) -> bool:
     """Whether a fact is of the kind that changes as time goes by."""
     if fact.kind is FactKind.WORD:
-        return find_earlier_word(fact.text, find_options(target, fact)) is not None
+        return find_earlier_word(fact.text, list_options(target, fact)) is not None
     return fact.kind is FactKind.FIGURE and not fields.COUNTERS.isdisjoint(fact.words)
 
 
 def _draw_before(
     target: ToolResultTarget, fact: Fact, alternatives: Alternatives, rng: SeededRandom
 ) -> str | None:
-    if not _LASTING.isdisjoint(fact.words) or _is_dated(fact, target):
+    if _lasts(fact) or _is_dated(fact, target):
         return None
     match fact.kind:
         case FactKind.WORD:
-            options = find_options(target, fact)
+            options = list_options(target, fact)
             was = find_earlier_word(fact.text, options)
             if was is None and not options and not fact.prose and not is_state(fact.text):
                 was = draw_other(fact, alternatives, rng)
@@ -182,6 +183,13 @@ def _draw_before(
         case FactKind.DATE | FactKind.TIME if fields.UPDATES.isdisjoint(fact.words):
             return _draw_earlier_time(fact, rng)
     return None
+
+
+def _lasts(fact: Fact) -> bool:
+    """Whether a fact was no other before: how a thing is built, too, but for a size in bytes."""
+    built = not _BUILT.isdisjoint((*fact.words, fact.field.lower()))
+    grows = fact.kind is FactKind.FIGURE and not fields.AMOUNTS.isdisjoint(fact.words)
+    return not _LASTING.isdisjoint(fact.words) or (built and not grows)
 
 
 def _is_dated(fact: Fact, target: ToolResultTarget) -> bool:
@@ -229,7 +237,7 @@ def _draw_figure_before(fact: Fact, rng: SeededRandom) -> str | None:
         return None
     step = max(abs(value) * share, 1.0 if fact.text.isdigit() else 0.0)
     less = less and value >= step
-    return change_figure(fact, value - step if less else value + step) or step_figure(fact, up=not less)
+    return move_figure(fact, value - step if less else value + step)
 
 
 def _is_measured(fact: Fact) -> bool:
@@ -247,6 +255,11 @@ _LASTING = frozenset(
     binding origin destination season period current now today farbe couleur fecha_nacimiento since""".split()
 )
 """Words of fields whose values last, or say what time it is."""
+_BUILT = frozenset(
+    """size sizes dimension dimensions capacity shape layout model floor storey
+    größe groesse kapazität kapazitaet etage tamaño tamano capacidad talla taille capacité capacite""".split()
+)
+"""Words of fields that say how a thing is built."""
 
 
 def _draw_times(facts: list[Fact], drawn: Mapping[int, str], rng: SeededRandom) -> dict[int, str]:

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from crosswind.injectors.conversation import ToolList, ToolListKey, ToolResult
-from crosswind.injectors.operators.tool.facts import Fact, FactKind, split_field
-from crosswind.injectors.operators.tool.figures import LEAST_WHOLE, read_figure, write_figure
-from crosswind.injectors.operators.words import fields
+from crosswind.injectors.operators.tool.enumerated import STATES, list_options, read_states
+from crosswind.injectors.operators.tool.facts import Fact, FactKind
+from crosswind.injectors.operators.tool.false_figures import draw_figure
 from crosswind.injectors.operators.words.vocabularies import LIFECYCLES, UNDER_WAY, VOCABULARIES
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolClass, ToolResultTarget
@@ -21,7 +20,7 @@ from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.text.json_spans import find_leaves
 from crosswind.injectors.values.known_names import GIVEN_NAMES, list_near_cities, list_near_names
 from crosswind.injectors.values.mentions import Mention
-from crosswind.injectors.values.parameters import Parameter, ValueType, list_once
+from crosswind.injectors.values.parameters import ValueType
 from crosswind.injectors.values.rivals import draw_rival
 
 SpanEdit = tuple[int, int, str]
@@ -37,7 +36,7 @@ _BY_WORD, _LIFE_BY_WORD = _by_word(VOCABULARIES), _by_word(LIFECYCLES)
 
 
 class Alternatives:
-    """The words that could stand for another in a result: its tools' enumerated values, what the same field
+    """The words that could stand for another in a result: its tool's enumerated values, what the same field
     says elsewhere, and our vocabularies."""
 
     def __init__(self, target: ToolResultTarget, facts: Iterable[Fact]) -> None:
@@ -49,7 +48,7 @@ class Alternatives:
         self._said: dict[str, list[str]] | None = None
         for fact in facts:
             if fact.kind is FactKind.WORD:
-                self._same_field.setdefault(fact.words, Counter())[fact.text] += 1
+                self._same_field.setdefault(fact.about, Counter())[fact.text] += 1
                 self._beside.setdefault(fact.place[:-1], set()).add(fact.text.lower())
                 if _CODE.fullmatch(fact.text):
                     self._codes[fact.text] = None
@@ -69,19 +68,18 @@ class Alternatives:
 
     def _find(self, fact: Fact) -> list[str]:
         value = fact.text
-        same = self._same_field.get(fact.words, Counter()) if fact.field else Counter()
+        same = self._same_field.get(fact.about, Counter()) if fact.field else Counter()
         beside = self._beside.get(fact.place[:-1], set())
         if fact.field and max(same.values(), default=0) == 1:
             beside = beside.union(map(str.lower, same))
         sources: Iterable[Iterable[str]] = (
-            find_options(self.target, fact),
             () if self.target.tool_class is ToolClass.READ_ONLY else _find_under_way(value),
             self._find_said(fact),
             _find_kind(value),
             same if max(same.values(), default=0) > 1 else (),
             self._codes if _CODE.fullmatch(value) else (),
         )
-        if named := list_named_options(self.target, fact):
+        if named := list_options(self.target, fact):
             sources = (named,)  # No word outside an enumeration may stand there.
         for source in sources:
             others = [match_case(one, value) for one in source if one.lower() != value.lower()]
@@ -94,39 +92,17 @@ class Alternatives:
 
     def is_guessed(self, fact: Fact) -> bool:
         """Whether nothing tells which other states there are: no enumeration, no earlier result."""
-        if fact.kind is not FactKind.WORD or _STATES.isdisjoint(fact.words):
+        if fact.kind is not FactKind.WORD or STATES.isdisjoint(fact.words):
             return False
-        return not list_named_options(self.target, fact) and not self._find_said(fact)
+        return not list_options(self.target, fact) and not self._find_said(fact)
 
     def _find_said(self, fact: Fact) -> Sequence[str]:
         """The states that earlier results of the session have in a field of this name."""
-        if _STATES.isdisjoint(fact.words):
+        if STATES.isdisjoint(fact.words):
             return ()
         if self._said is None:
-            self._said = _read_states(self.target)
+            self._said = read_states(self.target)
         return [one for one in self._said.get(fact.field, ()) if one.lower() != fact.text.lower()]
-
-
-_STATES = frozenset({"status", "state", "stage", "phase"})
-"""Words of fields that hold states, of which each system has its own."""
-MOST_RESULTS, LONGEST_RESULT = 16, 16_384
-"""So many earlier results are read for their states, up to so many characters of each."""
-
-
-def _read_states(target: ToolResultTarget) -> dict[str, list[str]]:
-    """The words that earlier results have in fields of states, by the field."""
-    said: dict[str, list[str]] = {}
-    results = [one for one in target.branch.earlier if isinstance(one, ToolResult)]
-    for result in results[-MOST_RESULTS:]:
-        if len(result.text) > LONGEST_RESULT or not is_container(parse_json(result.text)):
-            continue
-        for leaf in find_leaves(result.text, MOST):
-            field = leaf.place[-1] if leaf.place else None
-            if not isinstance(leaf.value, str) or not isinstance(field, str):
-                continue
-            if not _STATES.isdisjoint(split_field(field)) and leaf.value not in said.get(field, ()):
-                said.setdefault(field, []).append(leaf.value)
-    return said
 
 
 def _read_columns(text: str) -> dict[str | int, list[str]]:
@@ -170,33 +146,6 @@ _CODE = re.compile(r"[A-Z]{3}")
 """Codes such as OSL and VIE can stand for each other, whatever field they are in."""
 
 
-def find_options(target: ToolResultTarget, fact: Fact) -> tuple[str, ...]:
-    """The enumerated values of a parameter that has this word among them, in the schema's order; of the
-    parameter that is called as the field is, if there is one."""
-    found = _find_parameters(target, fact)
-    return list_named_options(target, fact) or next((one.options for one in found), ())
-
-
-def list_named_options(target: ToolResultTarget, fact: Fact) -> tuple[str, ...]:
-    """The same of a parameter that is called as the field is: no other word is said in the field."""
-    found = _find_parameters(target, fact)
-    return next((one.options for one in found if not set(one.words).isdisjoint(fact.words)), ())
-
-
-def _find_parameters(target: ToolResultTarget, fact: Fact) -> tuple[Parameter, ...]:
-    return _index_options(ToolList.of(target.tools).key).get(fact.text.lower(), ())
-
-
-@lru_cache(256)
-def _index_options(tools: ToolListKey) -> Mapping[str, tuple[Parameter, ...]]:
-    """By an enumerated value in lower case, the parameters that have it."""
-    found: dict[str, tuple[Parameter, ...]] = {}
-    for one in list_once(tools):
-        for option in {option.lower() for option in one.options}:
-            found[option] = (*found.get(option, ()), one)
-    return found
-
-
 def draw_other(fact: Fact, alternatives: Alternatives, rng: SeededRandom) -> str | None:
     """Draw a false value in place of this one, as it is written; None where we have none."""
     match fact.kind:
@@ -206,7 +155,7 @@ def draw_other(fact: Fact, alternatives: Alternatives, rng: SeededRandom) -> str
             words = alternatives.find(fact)
             return rng.choice(words) if words else None
         case FactKind.FIGURE:
-            return _draw_figure(fact, rng)
+            return draw_figure(fact, rng)
         case FactKind.DIGITS:
             at = rng.integer(2, len(fact.text) - 1)
             digit = fact.text[at]
@@ -266,87 +215,6 @@ def _draw_step(rng: SeededRandom, most: int) -> int:
 
 LAST_YEAR = 2010
 """A false year behind this one is an earlier one: it isn't in the future."""
-
-MOST_COUNTED = 20
-"""Whole numbers up to this are counted: a false one is near."""
-
-
-def _draw_figure(fact: Fact, rng: SeededRandom) -> str | None:
-    value = read_figure(fact.text)
-    if not value:  # What there is none of stands beside what says so, except for an instrument's reading.
-        alone = "." in fact.text and not fields.MEASURED.isdisjoint(fact.words)
-        low = rng.integer(3, 40) + rng.uniform()
-        if fact.text == "0" and not fields.COUNTERS.isdisjoint(fact.words):
-            return str(1 + int(low) % 3)
-        return write_figure(low, fact.text) if alone else None
-    up, step, share = rng.chance(0.5), rng.integer(1, 3), rng.uniform(0.08, 0.45)
-    if is_dose(fact):
-        return write_figure(value * 2 if up or value % 2 else value / 2, fact.text)
-    if not _NEAR.isdisjoint(fact.about):
-        share = SMALL * share / 0.45
-    if fact.text.isdigit() and value <= MOST_COUNTED:
-        moved = value + step if up or value <= step else value - step
-        return write_figure(limit(fact, value, moved), fact.text)
-    factor = 1 + share if up else 1 - 0.7 * share
-    least = change_figure(fact, value * factor) or change_figure(fact, value * (2 - factor))
-    return least or step_figure(fact, up=up)
-
-
-def is_dose(fact: Fact) -> bool:
-    """Whether a figure is doubled or halved: there is no pill of 11 mg."""
-    told = not _DOSES.isdisjoint(fact.words)
-    return told or _DRUG.match(fact.frame.text, fact.end) is not None
-
-
-_DOSES = frozenset({"dose", "dosage", "mg", "mcg"})
-_DRUG = re.compile(r" ?(?:mg|mcg|µg|IU)\b(?! ?/)")
-SMALL = 0.07
-"""The most that a measured figure is off: a body of 46 degrees is no plausible one."""
-_NEAR = fields.MEASURED | fields.BOUNDED | fields.COUNTERS | frozenset("price rate ma high low open".split())
-"""Words of fields whose figures stand beside others of their size."""
-
-
-def change_figure(fact: Fact, moved: float, *, round_: bool = True) -> str | None:
-    """The figure with this value, as round as it was; None where it is written as before."""
-    value = read_figure(fact.text)
-    assert value is not None
-    shown = write_figure(limit(fact, value, moved), fact.text, round_=round_)
-    return None if shown is None or shown == fact.text else shown
-
-
-def step_figure(fact: Fact, *, up: bool) -> str | None:
-    """The figure one off in its last digit, or of a round one such as 32.0 in the one before the point: what
-    a smaller change comes to."""
-    value = read_figure(fact.text)
-    assert value is not None
-    decimals = re.search(r"\d[.,](\d+)$", fact.text)
-    whole = decimals is None or (abs(value) >= LEAST_WHOLE and not decimals[1].strip("0"))
-    step = 1.0 if whole or decimals is None else 10.0 ** -len(decimals[1])
-    step = step if up or abs(value) <= step else -step
-    near = (value + times * step for times in (1, -1, 2))
-    return next((one for at in near if (one := change_figure(fact, at, round_=False)) is not None), None)
-
-
-def limit(fact: Fact, value: float, moved: float) -> float:
-    """The value within the bounds that its field has: shares, percentages and ratings have an upper end, and
-    what isn't below zero doesn't fall there."""
-    if value >= 0:
-        moved = max(moved, 0.0)
-    if not fields.BOUNDED.isdisjoint(fact.about) or "%" in fact.frame.text[fact.end : fact.end + 2]:
-        top = next(one for one in (1.0, 5.0, 10.0, 100.0, max(value, 100.0)) if value <= one)
-        top = 100.0 if top < 100.0 and value == int(value) and value > 10 else top
-        return min(moved, top)
-    if is_coordinate(fact):
-        return value + max(-0.5, min(0.5, moved - value))
-    return moved
-
-
-def is_coordinate(fact: Fact) -> bool:
-    """Whether a figure says where a place is."""
-    return not _COORDINATES.isdisjoint(fact.words[:1])
-
-
-_COORDINATES = frozenset({"lat", "latitude", "lon", "lng", "longitude"})
 
 
 def find_earlier_word(value: str, options: Sequence[str] = ()) -> str | None:

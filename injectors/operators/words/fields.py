@@ -69,7 +69,9 @@ MONEY = _words(
     """
     price prices cost costs fee fees fare fares salary wage revenue income budget tax taxes discount payment
     charge charges deposit rent insurance insured eur euro euros usd gbp chf jpy cny dollars preis preise
-    kosten gebühr 料金 価格 値段
+    kosten gebühr gebuehr voucher vouchers credit refund gutschein gutscheine guthaben betrag rabatt
+    ermäßigung ermaessigung bon importe precio precios tarifa descuento saldo prix tarif remise montant solde
+    料金 価格 値段
     """
 )
 """Words of fields whose numbers are sums of money."""

@@ -136,6 +136,26 @@ def test_words_are_names_by_the_words_beside_them(text: str, names: list[str]) -
     assert [text[start:end] for start, end in find_plain_names(text)] == names
 
 
+@pytest.mark.parametrize(
+    "text,kept",
+    [
+        (
+            "log a minor incident on stand B12: the loader scraped the sill, released by maintenance",
+            "the loader",
+        ),
+        ("Open a ticket for gate 4: printer keeps jamming", "printer"),
+        ("Melde einen Schaden an Stand 4: Das Band hat die Tür gestreift", "Das Band"),
+        ("Schreib eine Nachricht mit dem Text wir sitzen im 1. Rang rechts", "wir sitzen"),
+        ("I want to report a problem: the parcel hasn't arrived yet", None),
+        ("Report a problem: the parcel hasn't arrived, can you check where it is?", None),
+        ("Log a payment for invoice: 1234 please", None),
+        ("The error log says: nothing was found there", None),
+    ],
+)
+def test_an_account_that_is_put_on_record_runs_to_the_end(text: str, kept: str | None) -> None:
+    assert find_open_end(text) == (None if kept is None else text[text.index(kept) :])
+
+
 LEADING = (
     "send Jane a Message |post this note|NOTES: |note id: |reply with |Saying, |which reads|with the text as "
 )

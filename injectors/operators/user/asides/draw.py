@@ -32,7 +32,7 @@ from crosswind.injectors.operators.user.asides.places import (
     join_closing,
 )
 from crosswind.injectors.operators.user.asides.references import refers_back
-from crosswind.injectors.packs.draw import ANY, Phrase, find_fitting
+from crosswind.injectors.packs.draw import ANY, Phrase, Setting, find_fitting
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Asked
 from crosswind.injectors.packs.shelf import Shelf
@@ -202,9 +202,13 @@ class AsideDraw:
     def draw_at(self, part: str, position: Position) -> str | None:
         """An entry of a part that can stand at the place. Often one is looked for first that speaks of
         something in the message, or else of its kind of request."""
-        if self._setting is None:
-            return None
-        shelf, fitting, _ = find_fitting(self._setting, self._operator, part)
+        for setting in () if self._phrases is None else self._phrases.settings:
+            if (said := self._draw_within(setting, part, position)) is not None:
+                return said
+        return None
+
+    def _draw_within(self, setting: Setting, part: str, position: Position) -> str | None:
+        shelf, fitting, _ = find_fitting(setting, self._operator, part)
         able, near = self._find_able(shelf, position), _find_near(shelf, self._operator)
         linked = able & fitting & near & ~shelf.about.without
         alike = able & fitting & near & shelf.about.without
@@ -217,7 +221,8 @@ class AsideDraw:
                 break
             order.append(order.pop(0))
         for among, plain in order:
-            found = self._draw(part, among=among, own_first=self._operator not in _EVERYWHERE)
+            own_first = self._operator not in _EVERYWHERE
+            found = self._draw(part, among=among, own_first=own_first, within=setting)
             if found is not None:
                 self._plain = plain
                 self._shifts = plain and self._operator in _SHIFT
@@ -241,10 +246,11 @@ class AsideDraw:
         *,
         among: int = ANY,
         own_first: bool = True,
+        within: Setting | None = None,
     ) -> Phrase | None:
         if self._phrases is None:
             return None
-        return self._phrases.draw(part, accept, slots, among=among, own_first=own_first)
+        return self._phrases.draw(part, accept, slots, among=among, own_first=own_first, within=within)
 
     @property
     def drawn(self) -> int:

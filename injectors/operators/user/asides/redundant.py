@@ -35,13 +35,14 @@ from crosswind.injectors.wording import UnusableText, written_form
     aliases=("user-redundancy",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Redundant Information)",
     effect=Effect.ADDS,
-    version=11,
+    version=12,
 )
 class RedundantMessage:
     """The user says the values of a longer message, its request or what it asks for again, in a few words,
     or adds what is without use to the task: a greeting, an announcement, a plain remark, thanks. What is a
-    courtesy already isn't followed by thanks. A message of less than twenty words gets two phrases at most,
-    one of them in front of it, and is never said again; a longer one gets three.
+    courtesy already isn't followed by thanks; a message that thanks or greets does so once. A message of
+    less than twenty words gets two phrases at most, one of them in front of it, and is never said again; a
+    longer one gets three.
 
     Severity: the expected share of words that is added (0.5: half as many again), up to a sentence in front
     of the message and one behind it. Sentences are added whole: of messages that are shorter than one, that
@@ -115,6 +116,14 @@ _COURTEOUS = CaselessPattern(
 """An English phrase that is a courtesy: nobody adds another one."""
 
 
+_THANKING = CaselessPattern(
+    r"""\b(?:thanks|thank\ you|thx|ty|cheers|appreciate\w*|grateful|danke\w*|dank|merci|remercie\w*|gracias
+    |agradec\w*|agradezco)\b|谢|感谢|ありがと|感謝|شكر""",
+    re.VERBOSE,
+)
+"""Words that thank: who has said one doesn't thank again."""
+
+
 class _Remark:
     """What is said in front of a message, or behind it. `recap`: the message itself, where that can be."""
 
@@ -127,6 +136,8 @@ class _Remark:
         """How many more phrases the message may get."""
         self._courteous = False
         """Whether one of them was a courtesy."""
+        self._thanked = _THANKING.search(target.text) is not None
+        """Whether the message thanks by now."""
 
     def draw_before(self) -> str | None:
         """A greeting of the first message, and what leads up to a request: in English only."""
@@ -157,6 +168,7 @@ class _Remark:
         if said is None:
             return None
         stacked = self._courteous and _COURTEOUS.search(said) is not None
+        stacked = stacked or (self._thanked and (part == "thanks" or _THANKING.search(said) is not None))
         if stacked or (part == "opener" and count_words(said) >= self._words):
             self._asides.forget(kept)
             return None
@@ -166,6 +178,7 @@ class _Remark:
         if said is not None:
             self._left -= 1
             self._courteous = self._courteous or _COURTEOUS.search(said) is not None
+            self._thanked = self._thanked or _THANKING.search(said) is not None
         return said
 
     def _draw_again(self) -> str | None:

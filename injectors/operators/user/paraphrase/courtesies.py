@@ -1,4 +1,4 @@
-"""Requests of other languages asked more or less politely, and with words around them that greet or thank.
+"""Requests of other languages asked more or less politely.
 
 A verb of asking in another form, or `please` beside a command: the rest stays as it is, so that the sentence
 stays grammatical whatever it asks for.
@@ -9,91 +9,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-import msgspec
-
 from crosswind.injectors.operators.user.typos.word_lists import read_words
 from crosswind.injectors.text.languages import Language
 
-
-class Courtesies(msgspec.Struct, frozen=True, gc=False):
-    """What a user of a language says around a request."""
-
-    said: re.Pattern[str]
-    """Words by which a message greets, asks politely or thanks already."""
-    openings: tuple[str, ...]
-    asking: tuple[str, ...]
-    """Openings of a question."""
-    closings: tuple[str, ...]
-    joint: str = " "
-
-
-_COURTESIES: Mapping[Language, Courtesies] = {
-    Language.DE: Courtesies(
-        re.compile(r"\b(?:hallo|hi|hey|moin|guten|bitte|danke|dank|servus|lg|grüße)\b", re.IGNORECASE),
-        ("Hallo!", "Guten Tag!", "Hi!", "Moin!"),
-        ("Kurze Frage:", "Eine Frage:", "Hallo!", "Guten Tag!"),
-        ("Danke!", "Vielen Dank!", "Danke schon mal!", "Besten Dank.", "Danke im Voraus."),
+_SAID: Mapping[Language, re.Pattern[str]] = {
+    Language.DE: re.compile(
+        r"\b(?:hallo|hi|hey|moin|guten|bitte|danke|dank|servus|lg|grüße)\b", re.IGNORECASE
     ),
-    Language.ES: Courtesies(
-        re.compile(r"\b(?:hola|buen[oa]s|por favor|gracias|porfa|disculpa|perdona)\b", re.IGNORECASE),
-        ("¡Hola!", "Hola, buenas.", "Buenas."),
-        ("Una pregunta:", "Una duda:", "¡Hola!", "Una consulta:"),
-        ("Gracias.", "¡Muchas gracias!", "Gracias de antemano.", "¡Gracias!", "Mil gracias."),
+    Language.ES: re.compile(
+        r"\b(?:hola|buen[oa]s|por favor|gracias|porfa|disculpa|perdona)\b", re.IGNORECASE
     ),
-    Language.FR: Courtesies(
-        re.compile(
-            r"\b(?:bonjour|bonsoir|salut|coucou|merci|svp|stp|veuillez|pla[iî]t|pardon|excuse\w*)\b",
-            re.IGNORECASE,
-        ),
-        ("Bonjour !", "Salut !", "Coucou !"),
-        ("Petite question :", "Une question :", "Bonjour !", "Une question rapide :"),
-        ("Merci !", "Merci d'avance.", "Merci beaucoup !", "Un grand merci.", "Merci bien."),
+    Language.FR: re.compile(
+        r"\b(?:bonjour|bonsoir|salut|coucou|merci|svp|stp|veuillez|pla[iî]t|pardon|excuse\w*)\b",
+        re.IGNORECASE,
     ),
-    Language.ZH: Courtesies(
-        re.compile("你好|您好|嗨|请|麻烦|劳驾|谢|拜托|打扰"),
-        ("你好，", "打扰一下，", "嗨，", "你好！"),
-        ("请问，", "问一下，", "想问一下，", "你好，"),
-        ("谢谢！", "谢谢。", "多谢！", "先谢谢了。"),
-        "",
+    Language.ZH: re.compile("你好|您好|嗨|请|麻烦|劳驾|谢|拜托|打扰"),
+    Language.JA: re.compile(
+        "こんにちは|すみません|すいません|お願い|ありがとう|よろしく|恐れ入り|お世話|どうも"
     ),
-    Language.JA: Courtesies(
-        re.compile("こんにちは|すみません|すいません|お願い|ありがとう|よろしく|恐れ入り|お世話|どうも"),
-        ("こんにちは。", "すみません。", "お疲れさまです。", "お世話になります。"),
-        ("質問です。", "一つ質問です。", "こんにちは。", "すみません。"),
-        ("よろしくお願いします。", "お願いします。", "よろしくお願いいたします。"),
-        "",
-    ),
-    Language.AR: Courtesies(
-        re.compile("مرحب|أهل|السلام|فضلك|سمحت|رجاء|شكر|يرجى|صباح|مساء"),
-        ("مرحبًا،", "السلام عليكم،", "أهلًا،"),
-        ("عندي سؤال:", "سؤال سريع:", "لو سمحت،", "مرحبًا،"),
-        ("شكرًا لك.", "شكرًا جزيلًا.", "شكرًا مقدمًا.", "مع الشكر."),
-    ),
+    Language.AR: re.compile("مرحب|أهل|السلام|فضلك|سمحت|رجاء|شكر|يرجى|صباح|مساء"),
 }
-_POLITE_JA = re.compile("です|ます|ません|ください|下さい|でしょう")
+"""Words by which a sentence greets, asks politely or thanks already."""
 _QUESTION = re.compile(r"[?？؟]\s*\Z")
-_STOPPED = re.compile(r"[.!?。！？؟…]\s*\Z")
-_NO_STOP = re.compile(r"[\w)\]»”’]\s*\Z")
-
-
-def surround(sentence: str, text: str, language: Language, *, opens: bool, closes: bool) -> list[str]:
-    """The sentence with words that greet before it or thank behind it, where the message has neither.
-    `opens`, `closes`: it begins, or ends, the message."""
-    courtesies = _COURTESIES.get(language)
-    # All of the text is looked through for the two sentences at its ends only.
-    if courtesies is None or not (opens or closes) or courtesies.said.search(text):
-        return []
-    forms: list[str] = []
-    joint = courtesies.joint
-    if opens:
-        openings = courtesies.asking if _QUESTION.search(sentence) else courtesies.openings
-        if language is Language.JA and not _POLITE_JA.search(text):
-            openings = ()  # Nobody excuses themselves, and goes on casually.
-        forms += [f"{opening}{joint}{sentence}" for opening in openings]
-    if closes and (_STOPPED.search(sentence) or _NO_STOP.search(sentence)):
-        stop = "" if _STOPPED.search(sentence) else "." if joint else "。"
-        forms += [f"{sentence}{stop}{joint}{closing}" for closing in courtesies.closings]
-    return forms
 
 
 def says_please_twice(said: str, sentence: str, language: Language) -> bool:
@@ -114,8 +51,33 @@ _PLEASES: Mapping[Language, re.Pattern[str]] = {
 }
 
 
+_LEAD = re.compile(
+    r"""(?:(?:hallo|hi|hey|moin|servus|guten\ (?:tag|morgen|abend)|danke|super|gut|prima|okay|ok|hola
+      |buen[oa]s(?:\ (?:días|tardes|noches))?|vale|perfecto|gracias|bonjour|bonsoir|salut|coucou|merci
+      |d['’]accord)(?:\ zusammen|\ schon\ mal)?,|und|dann|y|entonces|et|alors)[ ]
+      (?=¿?[a-zäöüáéíóúàâçèêëîïôûù])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What may stand before a request, and goes on with it in a small letter."""
+
+
 def ask_otherwise(sentence: str, language: Language) -> list[str]:
     """The sentence with another form of its verb of asking, or with `please` in it."""
+    lead = _LEAD.match(sentence)
+    if lead is None:
+        return _ask_otherwise(sentence, language)
+    mark = "¿" if sentence[lead.end()] == "¿" else ""
+    body = sentence[lead.end() + len(mark) :]
+    forms = _ask_otherwise(f"{mark}{body[:1].upper()}{body[1:]}", language)
+    return [f"{lead[0]}{_lower_first(form)}" for form in forms]
+
+
+def _lower_first(form: str) -> str:
+    at = 1 if form[0] == "¿" else 0
+    return f"{form[:at]}{form[at].lower()}{form[at + 1 :]}"
+
+
+def _ask_otherwise(sentence: str, language: Language) -> list[str]:
     found = [
         one.sub(other, sentence, count=1)
         for one, others in _FORMS.get(language, ())
@@ -197,8 +159,8 @@ _COMMAND_ZH = re.compile(
 
 def _add_please(sentence: str, language: Language) -> list[str]:
     """A command with `please` before or behind it."""
-    courtesies, forms = _COURTESIES.get(language), _PLEASE.get(language)
-    if courtesies is None or forms is None or courtesies.said.search(sentence):
+    said, forms = _SAID.get(language), _PLEASE.get(language)
+    if said is None or forms is None or said.search(sentence):
         return []
     if not _is_command(sentence, language):
         return []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from crosswind.injectors.operators.user.paraphrase.german_rewrites import rewrite_german
 from crosswind.injectors.text.languages import Language
 
 LONGEST = 160
@@ -57,32 +58,15 @@ _OWN: Mapping[Language, re.Pattern[str]] = {
     Language.AR: re.compile(r"\b(?:طلبي|حسابي|طردي|حجزي|موعدي|رحلتي|رصيدي)\b"),
 }
 
-_ASKED_DE = re.compile(r"(?P<word>Wo|Wann|Wie|Was|Wer) (?P<be>ist|sind|war) (?P<rest>[^,;:?!]{3,120}?) ?\?")
-_HAVE_DE = re.compile(r"Gibt es (?P<rest>[^,;:?!]{3,120}?) ?\?")
-_NEED_DE = re.compile(r"Ich (?P<verb>brauche|hätte gerne?|bräuchte) (?P<what>[^,;:?!]{4,160}?)\.?")
-
-
-def _rewrite_german(sentence: str) -> list[str]:
-    if (asked := _ASKED_DE.fullmatch(sentence)) is not None:
-        said = f"{asked['word'].lower()} {asked['rest']} {asked['be']}"
-    elif (have := _HAVE_DE.fullmatch(sentence)) is not None:
-        said = f"ob es {have['rest']} gibt"
-    elif (need := _NEED_DE.fullmatch(sentence)) is not None and " und " not in need["what"]:
-        verbs = {"brauche", "bräuchte", "hätte gern"} - {need["verb"].removesuffix("e")} - {need["verb"]}
-        return [f"Ich {verb} {need['what']}." for verb in sorted(verbs)]
-    else:
-        return []
-    openings = ("Ich wüsste gern", "Ich würde gern wissen", "Ich möchte wissen", "Mich interessiert")
-    return [f"{opening}, {said}." for opening in openings]
-
-
 _ASKED_ES = re.compile(
     r"¿(?P<asked>(?:cuál(?:es)?|dónde|adónde|cuándo|cuánt[oa]s?|qué|quién(?:es)?|cómo|a qué"
     r"|de qué|en qué|por qué) [^¿?!;:]{3,140}?) ?\?",
     re.IGNORECASE,
 )
 _HAVE_ES = re.compile(
-    r"¿(?P<asked>(?:hay|queda|quedan|está|están|es|tiene|tienen) [^¿?!;:]{3,140}?) ?\?", re.IGNORECASE
+    r"¿(?P<asked>(?:hay|queda|quedan|está|están|es|tiene|tienen|tenéis|tienes|sigue|siguen|sale|llega|incluye"
+    r"|puedo|podemos|se puede|cuesta|funciona|abre|abren|aceptan?|ha|han|he) [^¿?!;:]{3,140}?) ?\?",
+    re.IGNORECASE,
 )
 _NEED_ES = re.compile(
     r"(?P<verb>Necesito|Quiero|Busco) (?P<what>(?:una?|el|la|mi|tu|su) [^,;:?!]{3,140}?)\.?"
@@ -110,6 +94,13 @@ _ASKED_FR = re.compile(
     re.IGNORECASE,
 )
 _HAVE_FR = re.compile(r"Y a-t-il (?P<asked>[^?!;:]{3,140}?)\s?\?")
+_WHETHER_FR = re.compile(
+    r"Est-ce qu(?:e |['’])(?P<asked>(?!tu peux|vous pouvez|tu pourrais|vous pourriez)[^?!;:]{3,140}?)\s?\?"
+)
+_TURNED_FR = re.compile(
+    r"(?P<verb>Puis|Avez|As|Avons|Est|Sont)-(?P<who>je|vous|tu|nous|il|elle|ils|elles) "
+    r"(?P<rest>[^?!;:]{3,140}?)\s?\?"
+)
 _NEED_FR = re.compile(r"(?P<what>J['’]ai besoin d|Je cherche )(?P<rest>[^,;:?!]{3,140}?)\.?")
 
 
@@ -118,6 +109,14 @@ def _rewrite_french(sentence: str) -> list[str]:
         said = _lower(asked["asked"])
     elif (have := _HAVE_FR.fullmatch(sentence)) is not None:
         said = f"s'il y a {have['asked']}"
+    elif (whether := _WHETHER_FR.fullmatch(sentence)) is not None:
+        elided = whether["asked"].startswith(("il ", "ils "))
+        said = f"s'{whether['asked']}" if elided else f"si {whether['asked']}"
+    elif (turned := _TURNED_FR.fullmatch(sentence)) is not None:
+        verb = {"Puis": "peux"}.get(turned["verb"], turned["verb"].lower())
+        elided = turned["who"] in ("il", "ils")
+        whether_ = "s'" if elided else "si "
+        said = f"{whether_}{turned['who']} {verb} {turned['rest']}"
     elif (need := _NEED_FR.fullmatch(sentence)) is not None:
         if need["what"] == "Je cherche ":
             return [f"Ce que je cherche, c'est {need['rest']}."]
@@ -182,7 +181,7 @@ def _lower(said: str) -> str:
 
 
 _RULES: Mapping[Language, Callable[[str], list[str]]] = {
-    Language.DE: _rewrite_german,
+    Language.DE: rewrite_german,
     Language.ES: _rewrite_spanish,
     Language.FR: _rewrite_french,
     Language.ZH: _rewrite_chinese,

@@ -12,6 +12,7 @@ _SLOT = "{request}"
 LONG = 12
 """Words of a request behind which a frame doesn't go on."""
 
+_ENDED = re.compile(r"[.?!。？！؟…]\Z")
 _CLAUSE = re.compile(r"[.:?!;—]")
 _AGENT = re.compile(r"\b(?:you|your|u|someone|somebody|anyone|service|bank)\b", re.IGNORECASE)
 _COMMAND = re.compile(
@@ -51,6 +52,19 @@ _ORDERED = frozenset(
 _GREETING = re.compile(r"(?:hi|hello|hey|so|next|now|then)\b", re.IGNORECASE)
 
 
+_GREETS = re.compile(
+    r"(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|morning|hallo|guten|hola|buen[oa]s|bonjour"
+    r"|salut)\b"
+    r"|你好|您好|こんにちは|مرحب",
+    re.IGNORECASE,
+)
+
+
+def greets(entry: Entry) -> bool:
+    """Whether the frame greets, as a conversation's first message may."""
+    return _GREETS.match(entry.text) is not None
+
+
 def find_doer(frame: str) -> Doer:
     """Who does the request in a frame."""
     before = _CLAUSE.split(frame.partition(_SLOT)[0])[-1]
@@ -66,7 +80,11 @@ def fits(entry: Entry, request: Request, language: Language, *, alone: bool, sma
     asked = request.infinitive
     long = len(asked.split()) > LONG or "," in asked or " and " in asked
     if language is not Language.EN:
+        if not alone and (entry.text[0].islower() or not _ENDED.search(entry.text)):
+            return False  # A small letter behind a full stop, or a sentence that runs into the next one.
         mine = _OF_SPEAKER.get(language)
+        if entry.text.startswith("Bitte {") and asked.startswith(("mir ", "uns ", "mich ")):
+            return False
         if entry.text.startswith("Necesito") and _FOR_SPEAKER_ES.match(asked):
             return False
         return (mine is None or not mine.search(asked)) and not (long and len(behind.strip(" .?!？。！")) > 3)

@@ -27,6 +27,7 @@ from crosswind.injectors.operators.user.requests.extraction import Doer, Request
 from crosswind.injectors.operators.user.typos.named_words import NamedWords, read_named_words
 from crosswind.injectors.operators.user.values.sure_values import PASSED_ON
 from crosswind.injectors.packs.draw import Setting
+from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
@@ -66,7 +67,7 @@ NO_FORM = "no sentence has a form that can surely be said in another one"
     aliases=("query_paraphrase", "QueryPara"),
     source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
     effect=Effect.REWORDS,
-    version=6,
+    version=7,
 )
 class Paraphrase:
     """The same meaning in other constructions: a command as a question, a wish or a statement and back, a
@@ -76,7 +77,7 @@ class Paraphrase:
     Severity: the share of the sentences that can be said in another construction which are. Protected
     entities stay, in their order. English by construction and by frames; German, Spanish, French, Chinese,
     Japanese and Arabic by fewer constructions, by frames where the request can be read off surely, and else
-    by other words of asking.
+    by other words of asking. A greeting comes to the first message only, and never alone.
     Where no sentence has such a form, the event is withheld and says so, unless a model writes.
     """
 
@@ -145,11 +146,11 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
     for start, end in split_sentences(text):
         begin = start + len(text[start:end]) - len(text[start:end].lstrip())
         stop = start + len(text[start:end].rstrip())
-        bound = _is_bound(text, begin, stop, language)
-        if begin >= listed or (bound and language is Language.EN):
+        if begin >= listed or _is_bound(text, begin, stop, language):
             continue
+        opens = not target.ordinal and not text[:begin].strip()
         literal = any(a < stop and begin < b for a, b in literals)
-        one = _Sentence(text, begin, stop, language, requests.get(begin), bound, literal)
+        one = _Sentence(text, begin, stop, language, requests.get(begin), literal, opens)
         said, phrase = _draw_form(one, drawn, named, spoken, rng)
         sentence = one.words
         if (
@@ -204,10 +205,10 @@ class _Sentence(msgspec.Struct, frozen=True, gc=False):
     stop: int
     language: Language
     request: Request | None
-    bound: bool
-    """Whether what it says may be needed as it stands."""
     literal: bool
     """Whether it holds a quotation."""
+    opens: bool
+    """Whether it opens the conversation."""
 
     @property
     def words(self) -> str:
@@ -237,22 +238,18 @@ def _draw_form(
 def _draw_foreign(
     one: _Sentence, drawn: PhraseDraw, named: NamedWords, rng: SeededRandom
 ) -> tuple[str | None, str | None]:
-    """The same for other languages. What can't be read surely is asked in another form, or with words around
-    it; where it may be needed as it stands, they only open the message."""
+    """The same for other languages. What can't be read surely is asked in another form. A greeting or thanks
+    alone say nothing in other words, so that none comes."""
     language, sentence = one.language, one.words
     own_deed = foreign_rewrites.is_own_deed(sentence, language)
     said, phrase = None, None
-    if one.request is not None and not one.bound and not own_deed:
+    if one.request is not None and not own_deed:
         said, phrase = _draw_request(one, drawn, rng)
-    elif not one.bound:
+    else:
         said = _draw_other(sentence, language, named, rng, literal=one.literal)
     if own_deed or (said is not None and said != sentence):
         return said, phrase
-    forms = [] if one.bound else courtesies.ask_otherwise(sentence, language)
-    if not forms:
-        opens, ends = not one.text[: one.begin].strip(), not one.text[one.stop :].strip()
-        closes = ends and not one.bound and find_open_end(one.text) is None
-        forms = courtesies.surround(sentence, one.text, language, opens=opens, closes=closes)
+    forms = courtesies.ask_otherwise(sentence, language)
     return rng.choice(forms) if forms else None, None
 
 
@@ -306,11 +303,12 @@ def _draw_request(one: _Sentence, drawn: PhraseDraw, rng: SeededRandom) -> tuple
 def _draw_frame(one: _Sentence, request: Request, drawn: PhraseDraw) -> tuple[str | None, str | None]:
     """The request in a pack's frame."""
     asked, small = request.infinitive, is_small(one.text)
-    found = drawn.draw(
-        "frame",
-        lambda entry: frames.fits(entry, request, one.language, alone=one.alone, small=small),
-        {"request": asked},
-    )
+
+    def accept(entry: Entry) -> bool:
+        greets = frames.greets(entry) and not one.opens
+        return not greets and frames.fits(entry, request, one.language, alone=one.alone, small=small)
+
+    found = drawn.draw("frame", accept, {"request": asked})
     if found is None:
         return None, None
     said = found.text

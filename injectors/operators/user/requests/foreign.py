@@ -41,7 +41,9 @@ def _read_german(sentence: str) -> str | None:
     asked = match["asked"].strip().replace(" bitte ", " ").removeprefix("bitte ")
     last = asked.rsplit(" ", 1)[-1]
     plain = " und " not in asked and " dass " not in asked and len(asked.split()) > 1
-    return asked if plain and _INFINITIVE_DE.fullmatch(last) and last not in _NO_INFINITIVE_DE else None
+    if plain and _INFINITIVE_DE.fullmatch(last) and last not in _NO_INFINITIVE_DE:
+        return asked
+    return _read_german_command(sentence)
 
 
 _COMMAND_DE = re.compile(
@@ -55,7 +57,7 @@ _COMMANDS_DE = {
         "buch", "such", "zeig", "stell", "schick", "lösch", "prüf", "setz", "bestell", "reservier",
         "stornier",
         "kauf", "hol", "bring", "mach", "spiel", "speicher", "sag", "zahl", "teil", "leg", "pack",
-        "dreh", "frag", "schalt", "sperr", "ruf",
+        "dreh", "frag", "schalt", "sperr", "ruf", "kündig",
     )},
     **{f"{stem}{end}": f"{stem}en" for end in ("e", "en") for stem in (
         "find", "send", "start", "überweis", "berechn", "öffn", "schreib", "erstell", "vergleich",
@@ -74,7 +76,7 @@ _PARTICLES_DE = frozenset(
 
 def _read_german_command(sentence: str) -> str | None:
     match = _COMMAND_DE.fullmatch(sentence)
-    verb = _COMMANDS_DE.get(match["verb"].lower()) if match else None
+    verb = _read_german_verb(match) if match else None
     if (
         match is None
         or verb is None
@@ -83,10 +85,28 @@ def _read_german_command(sentence: str) -> str | None:
         return None
     if match["verb"].lower().endswith("en") and match["sie"] is None:
         return None
-    rest, _, last = match["rest"].rpartition(" ")
+    whole = match["rest"].replace(" bitte ", " ")
+    rest, _, last = whole.rpartition(" ")
     if last in _PARTICLES_DE:
         return f"{rest} {last}{verb}" if rest else None
-    return f"{match['rest']} {verb}"
+    return f"{whole} {verb}"
+
+
+def _read_german_verb(match: re.Match[str]) -> str | None:
+    """The infinitive of a command: before `Sie` it is the verb's own form."""
+    verb = match["verb"].lower()
+    known = _COMMANDS_DE.get(verb)
+    formal = match["sie"] is not None and match["sie"].endswith("Sie") and verb not in _NO_COMMANDS_DE
+    return known or (verb if formal else None)
+
+
+_NO_COMMANDS_DE = _NO_INFINITIVE_DE | frozenset(
+    """
+    sind seien waren hatten hätten wären würden könnten möchten sollten dürften müssten kommen entschuldigen
+    verzeihen wissen kennen warten
+    """.split()
+)
+"""Forms before `Sie` that order nothing, or nothing that a frame carries."""
 
 
 _ASKED_ES = re.compile(
@@ -135,7 +155,12 @@ def _orders_more(rest: str) -> bool:
     followed = [
         two.partition("-")[0].strip(",.") for one, two in pairwise(rest.split()) if one in ("y", "et")
     ]
-    return any(two in _COMMANDS_ES or two in _COMMANDS_FR for two in followed)
+    known = any(two in _COMMANDS_ES or two in _COMMANDS_FR for two in followed)
+    return known or _ORDERS_MORE.search(rest) is not None
+
+
+_ORDERS_MORE = re.compile(r"\b(?:y|et) (?:\w*[áéí]\w*(?:me|nos|l[aeo]s?)|\w+-(?:moi|nous|l[ea]s?))\b")
+"""A command with its object behind it: `y avísame`, `et rembourse-moi`."""
 
 
 def _read_spanish(sentence: str) -> str | None:

@@ -242,7 +242,8 @@ def test_a_false_status_is_one_that_the_session_saw() -> None:
     call = ToolCall("c", "list_loans", "{}")
     before = json.dumps([{"status": "requested"}, {"status": "in_transit"}])
     branch = Branch(earlier=(ToolResult(Ref(0), before, "a", 0, call, "list_loans{}"),))
-    target = replace(result_target('{"loan": "L-1", "status": "returned"}', {}), branch=branch)
+    loan = result_target('{"loan": "L-1", "status": "returned"}', {})
+    target = replace(loan, tool="get_loan", branch=branch)
     said = {json.loads(one)["status"] for one in shown("tool.erroneous", target)}
     assert said == {"requested", "in_transit"}
 

@@ -54,7 +54,9 @@ def test_otherwise_counters_are_lower_and_states_are_those_before() -> None:
         "properties": {"state": {"type": "string", "enum": ["new", "triaged", "closed"]}},
     }
     target = replace(
-        result_target(json.dumps(ISSUE), {}), tools=(ToolSchema("list_issues", "List issues.", schema),)
+        result_target(json.dumps(ISSUE), {}),
+        tool="get_issue",
+        tools=(ToolSchema("list_issues", "List issues.", schema),),
     )
     seen = stale(target)
     assert {noisy["state"] for noisy in seen} == {"triaged", "closed"}

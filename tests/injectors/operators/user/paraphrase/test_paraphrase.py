@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-import msgspec
 import pytest
 
-from crosswind.injectors.operators.user.paraphrase import courtesies, frames, request_forms
+from crosswind.injectors.operators.user.paraphrase import frames, request_forms
 from crosswind.injectors.operators.user.paraphrase.courtesies import ask_otherwise
 from crosswind.injectors.operators.user.paraphrase.foreign_rewrites import rewrite_sentence as rewrite_foreign
 from crosswind.injectors.operators.user.paraphrase.paraphrase import Paraphrase
@@ -128,7 +127,7 @@ def test_where_nothing_can_be_said_otherwise_the_event_says_why() -> None:
 )
 def test_other_languages_are_framed(text: str, held: str) -> None:
     found = texts(target_of(text), 40)
-    assert len(found) >= 3 and all(held in one for one in found)
+    assert len(found) >= 2 and all(held in one for one in found)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +149,7 @@ def test_a_question_is_asked_indirectly(language: Language, asked: str, said: st
     ("asked", "said"),
     [
         ("Kannst du mir zeigen, welche Rechnungen offen sind?", "Könntest du mir zeigen, welche"),
-        ("Welche Züge fahren morgen nach Linz?", "Kurze Frage: Welche Züge fahren"),
+        ("Welche Züge fahren morgen nach Linz?", ", welche Züge morgen nach Linz fahren."),
         ("Lee el archivo datos.csv y dime cuántas filas tiene.", "Por favor, lee el archivo datos.csv y"),
         (
             "Affiche le solde et ouvre le dossier.",
@@ -164,6 +163,25 @@ def test_a_question_is_asked_indirectly(language: Language, asked: str, said: st
 def test_what_is_not_read_surely_is_asked_in_another_form(asked: str, said: str) -> None:
     found = texts(target_of(asked), 40)
     assert len(found - {asked}) >= 1 and any(said in one for one in found)
+
+
+@pytest.mark.parametrize(
+    ("language", "asked", "said"),
+    [
+        (Language.DE, "Hallo, kannst du zeigen, was offen ist?", "Hallo, könntest du zeigen, was offen ist?"),
+        (Language.DE, "Und können Sie sagen, ob es geht?", "Und könnten Sie sagen, ob es geht?"),
+        (Language.ES, "Hola, ¿puedes decirme qué falta?", "Hola, ¿podrías decirme qué falta?"),
+        (
+            Language.FR,
+            "Bonjour, pouvez-vous voir si c'est payé ?",
+            "Bonjour, pourriez-vous voir si c'est payé ?",
+        ),
+    ],
+)
+def test_a_request_behind_a_greeting_of_the_user_s_is_asked_in_another_form(
+    language: Language, asked: str, said: str
+) -> None:
+    assert said in ask_otherwise(asked, language)
 
 
 def test_a_sentence_that_ends_with_an_abbreviation_is_left() -> None:
@@ -209,20 +227,51 @@ def test_forms_in_ing_are_spelt_well() -> None:
     assert forms.isdisjoint({"commiting", "transfering", "shiping", "ploting"})
 
 
-def test_a_message_is_not_read_from_end_to_end_for_each_of_its_sentences(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    read: list[str] = []
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Am 19. Dezember passt es gut.",
+        "Das zweite nehme ich.",
+        "El segundo me viene bien.",
+        "Le deuxième me convient.",
+        "十九号的那场可以。",
+        "十二月の回が空いています。",
+        "الموعد الثاني مناسب.",
+    ],
+)
+def test_a_greeting_or_thanks_alone_are_no_paraphrase(text: str) -> None:
+    target = user_target(text)
+    assert all(one is not None and UNABLE in one for one in (drawn(target, seed) for seed in range(40)))
 
-    class Said:
-        def search(self, text: str) -> None:
-            read.append(text)
 
-    french = msgspec.structs.replace(courtesies._COURTESIES[Language.FR], said=Said())
-    monkeypatch.setattr(courtesies, "_COURTESIES", {Language.FR: french})
-    text = "Virez 250 euros à Marie Dupont le 3 mars. " * 40
-    drawn(user_target(text), 1)
-    assert 0 < read.count(text) <= 2
+def test_nobody_greets_in_the_middle_of_a_conversation() -> None:
+    greets = re.compile(r"(?:Hi|Hello|Hey|Good|Morning)\b")
+    first, later = (texts(user_target(LETTER, ordinal=ordinal)) for ordinal in (0, 3))
+    assert any(greets.match(one) for one in first) and not any(greets.match(one) for one in later)
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        (
+            "Dann reservieren Sie mir bitte drei Karten im 1. Rang auf den Namen Hollenstein.",
+            "drei Karten im 1. Rang auf den Namen Hollenstein reservieren",
+        ),
+        (
+            "Bitte hinterlegen Sie die Karten vom 3. Mai an der Abendkasse.",
+            "die Karten vom 3. Mai an der Abendkasse hinterlegen",
+        ),
+        ("Zeig mir den Saalplan vom 2. Stock.", "mir den Saalplan vom 2. Stock zeigen"),
+    ],
+)
+def test_a_request_goes_on_behind_an_ordinal(text: str, held: str) -> None:
+    found = texts(user_target(text), 40) - {text}
+    assert found and all(held in one for one in found)
+
+
+def test_behind_a_full_stop_a_frame_begins_with_a_capital_and_ends_with_a_mark() -> None:
+    found = texts(user_target("Super. Leg die Karten an die Abendkasse."), 120)
+    assert len(found) >= 2 and all(one[7].isupper() and one[-1] in ".?!" for one in found), found
 
 
 @pytest.mark.parametrize(
@@ -287,3 +336,27 @@ def test_no_form_is_polite_twice() -> None:
 
 def test_nothing_western_comes_behind_a_full_stop_of_chinese() -> None:
     assert not any("。." in one or "。?" in one for one in texts(target_of("Book a hotel in 上海。")))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("Wann fängt die Vorstellung an?", "wann die Vorstellung anfängt."),
+        ("Wie viele Karten haben wir noch?", "wie viele Karten wir noch haben."),
+        ("Sind noch Karten da?", "ob noch Karten da sind."),
+        ("Kann ich die Karten umtauschen?", "ob ich die Karten umtauschen kann."),
+        ("Bis wann muss ich sie abholen?", "bis wann ich sie abholen muss."),
+        ("Und was kostet eine Karte im 1. Rang?", "was eine Karte im 1. Rang kostet."),
+    ],
+)
+def test_the_verb_of_a_german_clause_goes_to_its_end(asked: str, said: str) -> None:
+    forms = rewrite_foreign(asked, Language.DE)
+    assert forms and all(one.endswith(f", {said}") for one in forms)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["Können Sie mir die Buchung zeigen?", "Ist er größer als der andere?", "Ich möchte zwei stornieren."],
+)
+def test_a_german_sentence_that_is_no_plain_question_is_left(asked: str) -> None:
+    assert rewrite_foreign(asked, Language.DE) == []

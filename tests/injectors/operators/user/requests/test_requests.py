@@ -59,3 +59,23 @@ def test_requests_in_other_languages(language: Language, text: str, infinitive: 
     found = extract_request(text, language)
     assert found is not None
     assert found.infinitive == infinitive
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "asked"),
+    [
+        (Language.DE, "Bitte hinterlegen Sie die Karten im 1. Rang.", "die Karten im 1. Rang hinterlegen"),
+        (Language.DE, "Reservieren Sie mir bitte drei Plätze.", "mir drei Plätze reservieren"),
+        (Language.DE, "Tragen Sie den Termin ein.", "den Termin eintragen"),
+        (Language.DE, "Kündige meinen Vertrag zum Monatsende.", "meinen Vertrag zum Monatsende kündigen"),
+        (Language.DE, "Haben Sie vielen Dank.", None),
+        (Language.DE, "Wir nehmen sie alle zusammen.", None),
+        (Language.ES, "Cancela mi cita del martes y avísame.", None),
+        (Language.FR, "Annule ma commande et rembourse-moi.", None),
+    ],
+)
+def test_an_order_in_another_language_is_read_as_an_infinitive(
+    language: Language, text: str, asked: str | None
+) -> None:
+    found = extract_request(text, language)
+    assert (found.infinitive if found else None) == asked
