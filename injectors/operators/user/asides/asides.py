@@ -25,8 +25,8 @@ PROBE_TASKS = {
 }
 """What a model is asked to write, by the limits that are probed."""
 
-_RETURN = Closing("return", 0.1, of_questions=True, lead=0.7)
-_YIELD = Closing("yield", 0.1, of_questions=True, of_fitted=True, lead=0.5)
+_RETURN = Closing("return", 0.1, of_questions=True, lead=0.85)
+_YIELD = Closing("yield", 0.1, of_questions=True, of_fitted=True, lead=0.6, of_short=True)
 _LEAVE = Closing("leave", 0.35, courteous=True, lead=0.6)
 
 
