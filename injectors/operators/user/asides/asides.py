@@ -37,7 +37,7 @@ _LEAVE = Closing("leave", 0.35, courteous=True, lead=0.6)
     aliases=("topic_shift",),
     source="AgentNoiseBench section 2.2.1 and appendix B (Topic Drift; its example doesn't come back)",
     effect=Effect.ADDS,
-    version=11,
+    version=12,
 )
 class TopicDrift:
     """Side questions: the user's focus moves from the request to something near it, and comes back.
@@ -93,7 +93,7 @@ class TopicDriftWording:
     aliases=("boundary",),
     source="AgentNoiseBench section 2.2.1 (limits of knowledge) and appendix B (probing the rules)",
     effect=Effect.ADDS,
-    version=11,
+    version=12,
 )
 @dataclass(frozen=True)
 class BoundaryProbing:
@@ -154,7 +154,7 @@ class BoundaryProbingWording:
     aliases=("out-of-scope",),
     source="NoisyAgent appendix A, Noise Types (named once; the definition is ours)",
     effect=Effect.ADDS,
-    version=10,
+    version=11,
 )
 class OutOfScope:
     """Wishes beside the task that the agent's tools nearly serve, and don't; often the user says that they
