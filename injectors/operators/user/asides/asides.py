@@ -25,8 +25,8 @@ PROBE_TASKS = {
 }
 """What a model is asked to write, by the limits that are probed."""
 
-_RETURN = Closing("return", 0.1, of_questions=True, lead=0.7)
-_YIELD = Closing("yield", 0.1, of_questions=True, of_fitted=True, lead=0.5)
+_RETURN = Closing("return", 0.1, of_questions=True, lead=0.85)
+_YIELD = Closing("yield", 0.1, of_questions=True, of_fitted=True, lead=0.6, of_short=True)
 _LEAVE = Closing("leave", 0.35, courteous=True, lead=0.6)
 
 
@@ -37,7 +37,7 @@ _LEAVE = Closing("leave", 0.35, courteous=True, lead=0.6)
     aliases=("topic_shift",),
     source="AgentNoiseBench section 2.2.1 and appendix B (Topic Drift; its example doesn't come back)",
     effect=Effect.ADDS,
-    version=11,
+    version=12,
 )
 class TopicDrift:
     """Side questions: the user's focus moves from the request to something near it, and comes back.
@@ -93,7 +93,7 @@ class TopicDriftWording:
     aliases=("boundary",),
     source="AgentNoiseBench section 2.2.1 (limits of knowledge) and appendix B (probing the rules)",
     effect=Effect.ADDS,
-    version=11,
+    version=12,
 )
 @dataclass(frozen=True)
 class BoundaryProbing:
@@ -154,7 +154,7 @@ class BoundaryProbingWording:
     aliases=("out-of-scope",),
     source="NoisyAgent appendix A, Noise Types (named once; the definition is ours)",
     effect=Effect.ADDS,
-    version=10,
+    version=11,
 )
 class OutOfScope:
     """Wishes beside the task that the agent's tools nearly serve, and don't; often the user says that they

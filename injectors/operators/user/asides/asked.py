@@ -44,6 +44,8 @@ _MATHEMATICS = CaselessPattern(
     |triangle|circle|rectangle|hypotenuse|probabilit|logarithm|velocity|acceleration|kinetic|divisor|sum[ ]of
     |standard[ ]deviation|compound[ ]interest|permutation|fibonacci|quadratic|gcd|lcm|hcf|magnetic[ ]field
     |electric[ ]field|circumference|roots[ ]of|common[ ](?:factor|multiple|denominator)
+    |median|mean[ ]of|percent[ ]off?\b|log[ ]base|\d[ ]?volts?\b
+    |how[ ]many[ ]days[ ](?:are[ ])?(?:there[ ])?between
     |\d+(?:[.,]\d+)?[ ](?:add|plus|minus|times|multiplied[ ]by|divided[ ]by|[+*×÷])[ ]-?\d)""",
     re.VERBOSE,
 )

@@ -41,6 +41,7 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
 from crosswind.injectors.text.opening_words import OPENERS
+from crosswind.injectors.text.sentences import count_words
 
 Position = Literal["before", "behind", "apart"]
 """In front of the message, behind it, or behind it as a paragraph."""
@@ -63,6 +64,8 @@ one alone does, it isn't said each time. Readers find side questions and probes 
 often than wishes."""
 
 
+_LONG = 50
+"""Words of a message behind which nobody is casual."""
 _MARKS, _ASKING = ".!", "?？؟"
 
 
@@ -80,6 +83,9 @@ class Closing(msgspec.Struct, frozen=True, gc=False):
     """Whether it is a courtesy. An English aside has one, and on a line of its own no sentence of that."""
     lead: float = 0.0
     """How often an entry of the part `lead` leads up to the aside, which isn't closed then."""
+    of_short: bool = False
+    """Whether a long message's aside is neither led up to nor closed: these phrases are casual, and who
+    writes at length isn't."""
 
     def closes(self, said: str, *, plain: bool) -> bool:
         """Whether it fits the aside; `plain`: the aside speaks of nothing in the message."""
@@ -89,7 +95,8 @@ class Closing(msgspec.Struct, frozen=True, gc=False):
 _WISH = re.compile(r"(?:(?:can|could|may|would) (?:you|i|we|my)|any (?:way|chance))\b", re.IGNORECASE)
 """How an English question begins that asks for something to be done. Others ask for a fact."""
 _BEGINS_AFRESH = re.compile(
-    r"(?:are|can|could|did|do|does|has|have|how|is|was|were|what|when|where|which|who|why|will|would)\b",
+    r"(?:am|are|at|can|could|did|do|does|has|have|how|is|should|was|were|what|when|where|which|who|why|will"
+    r"|would)\b",
     re.IGNORECASE,
 )
 """How an English question begins before which other words can stand."""
@@ -149,6 +156,8 @@ class AsideDraw:
             self.put("behind" if goes_on and position == "apart" else position, said)
             brackets, closes = self._rng.chance(_BRACKETS), self._rng.chance(closing.chance)
             leads = self._rng.chance(closing.lead)
+            if closing.of_short and count_words(self._target.own) >= _LONG:
+                return
             if (
                 brackets
                 and closing.of_questions
