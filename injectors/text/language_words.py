@@ -22,8 +22,11 @@ _LISTS: Mapping[str, str] = {
     "en": """
         a about after again all am an and any are as at be been before but by can check did do does every for
         from get give had has have he her his i if in into is it its me my no not now of on one or our out
-        over she so some than them then there to up us was we were who will
-        add book buy call change close create delete explain find help let list look make move open order pay
+        over she so some than them then there to under up us was we were who will
+        above below best between cheapest days each feet hours inches miles near nearest people per plus used
+        weeks within years
+        add book buy calculate call change close compare compute convert create delete determine estimate
+        explain find generate help let list look make move open order pay
         play put rename reserve search send set show start stop switch tell translate turn update write
         """,
     "de": """
