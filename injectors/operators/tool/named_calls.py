@@ -13,6 +13,7 @@ from crosswind.injectors.operators.words.results import (
     BASES,
     CHANGING,
     HINTS,
+    LINK_LISTS,
     LINKS,
     MENDING,
     NEXT_TOOL,
@@ -114,7 +115,7 @@ def _draw_actions(target: ToolResultTarget, acting: list[str], rng: SeededRandom
     same = all(list_things(one) == list_things(tool) and is_english(one) for one in acting)
     if same and len(set(verbs)) == len(verbs) and rng.chance(0.35):
         return rng.shuffled(VERBS), verbs
-    return names, _write_names(target, acting, rng.choice(("name", "action", "operation")), rng)
+    return names, _write_names(target, acting, names[0], rng)
 
 
 OWN_NAME = 0.4
@@ -140,7 +141,7 @@ def _draw_links(named: list[str], own: frozenset[str], rng: SeededRandom) -> Sug
         methods = {rel: "GET" if _first(one) in READING else "POST" for rel, one in links.items()}
         return names, {rel: {"href": f"{base}{one}", "method": methods[rel]} for rel, one in links.items()}
     if way < 0.7:
-        return names, [{"rel": rel, "href": f"{base}{one}"} for rel, one in links.items()]
+        return rng.shuffled(LINK_LISTS), [{"rel": rel, "href": f"{base}{one}"} for rel, one in links.items()]
     if way < 0.85:
         return ["links"], {rel: {"operationId": one} for rel, one in links.items()}
     return names, {rel: f"{base}{one}" for rel, one in links.items()}
@@ -159,7 +160,7 @@ def _draw_coming(target: ToolResultTarget, coming: list[str], rng: SeededRandom)
     if rng.chance(SINGLE):
         return rng.shuffled(NEXT_TOOL), coming[0]
     names = rng.shuffled(NEXT_TOOLS)
-    return names, _write_names(target, coming, "tool" if names[0].endswith("tools") else "action", rng)
+    return names, _write_names(target, coming, names[0], rng)
 
 
 SINGLE = 0.3
@@ -173,24 +174,29 @@ def _draw_related(target: ToolResultTarget, named: list[str], rng: SeededRandom)
         return rng.shuffled(HINTS), rng.choice(hints).format(named[0])
     if len(named) == 1 and rng.chance(SINGLE):
         return ["see_also"], named[0]
-    return rng.shuffled(RELATED_TOOLS), _write_names(target, named, rng.choice(("name", "tool")), rng)
+    names = rng.shuffled(RELATED_TOOLS)
+    return names, _write_names(target, named, names[0], rng)
 
 
 HINTED = 0.4
 """How often a sentence names a call."""
 
 
-def _write_names(target: ToolResultTarget, named: list[str], called: str, rng: SeededRandom) -> list[Any]:
+def _write_names(target: ToolResultTarget, named: list[str], key: str, rng: SeededRandom) -> list[Any]:
     """The names of calls as a list, or each in an object, with what it does where that is said in short."""
     if not rng.chance(IN_OBJECTS):
         return list(named)
+    last = key.rpartition("_")[2].removesuffix("s")
+    called = last if last in CALLED and rng.chance(0.5) else "action" if last == "step" else "name"
     does = {one.name: _shorten(one.description) for one in target.tools if one.name in named}
     if all(does.get(one) for one in named) and rng.chance(0.6):
         return [{called: one, "description": does[one]} for one in named]
     return [{called: one} for one in named]
 
 
-IN_OBJECTS = 0.4
+IN_OBJECTS = 0.5
+CALLED = frozenset("tool function operation action command method".split())
+"""What a call is called in an object, as the field that holds it does."""
 
 
 def _shorten(description: str) -> str:

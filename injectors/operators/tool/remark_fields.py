@@ -82,11 +82,12 @@ class RemarkFields:
         place = self._place(named)
         if place is None:
             return None
-        typed = rng.chance(TYPED if listed else TYPED_ALONE)
+        typed = rng.chance(TYPED) if listed else rng.chance(TYPED_ALONE) and not named[0].endswith("s")
         opened, closed = ("[", "]") if listed else ("", "")
         if typed:
             key, kind = rng.choice(REMARK_KINDS)
-            made = dump({key: kind, rng.choice(REMARK_TEXTS): ""}, like=self._text)
+            texts = [one for one in REMARK_TEXTS if one not in named]
+            made = dump({key: kind, rng.choice(texts): ""}, like=self._text)
             opened, closed = f"{opened}{made.removesuffix(EMPTY)}", f"}}{closed}"
         return Around(place.at, f"{place.before}{opened}", f"{closed}{place.after}")
 

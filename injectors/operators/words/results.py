@@ -5,7 +5,7 @@ from __future__ import annotations
 REMARKS = """
     note notice info additional_info additional_information remark comment message information notes
     service_message disclaimer caveat info_message extra_info general_info general_information remarks
-    service_information footnote system_message display_message service_info
+    service_information footnote system_message display_message service_info annotation
 """.split()
 """Fields of remarks."""
 
@@ -43,12 +43,12 @@ ACTIONS = """
 """Fields by which a system says what can be done with what it gave."""
 
 VERBS = """
-    capabilities allowed_methods transitions available_transitions allowed_operations available_operations
-    actions available_actions supported_operations
+    capabilities allowed_operations available_operations supported_operations operations actions
+    available_actions allowed_actions possible_actions permitted_actions
 """.split()
 """The same of fields that hold verbs alone."""
 
-LINKS = "_links links related_links".split()
+LINKS, LINK_LISTS = "_links links".split(), "links related_links".split()
 """Fields by which it links to that."""
 
 RELATED_TOOLS = """
@@ -61,6 +61,7 @@ NEXT_TOOLS = """
     next_steps suggested_next_steps possible_next_steps recommended_next_steps suggested_tools
     recommended_tools next_actions suggested_actions follow_up_steps suggested_operations
     suggested_next_actions possible_next_actions recommended_operations suggested_functions next_tools
+    next_operations suggested_commands recommended_functions possible_operations
 """.split()
 """Fields by which it names calls that may come next."""
 
@@ -68,6 +69,7 @@ NEXT_TOOL = """
     next_step suggested_next_step recommended_next_step suggested_tool recommended_tool next_action
     suggested_action follow_up_step possible_next_step suggested_next_action
     suggested_operation recommended_operation next_tool
+    next_operation suggested_function suggested_command
 """.split()
 """The same for a single call."""
 
@@ -77,7 +79,7 @@ HINTS = "hint tip help hint_text usage_hint help_text suggestion note info".spli
 ENVELOPES = "meta _meta metadata".split()
 """Objects in which a service puts what it says of its answer as a whole."""
 
-BASES = ("/", "/api/", "/v1/", "/tools/")
+BASES = ("/", "/api/", "/v1/", "/v2/", "/api/v1/", "/tools/")
 """How the paths of links begin."""
 
 READ_HINTS = (
