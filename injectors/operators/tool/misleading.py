@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -55,7 +56,7 @@ ROOM = 240
     aliases=("induce",),
     source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
     effect=Effect.ADDS,
-    version=13,
+    version=14,
 )
 class Misleading:
     """One or two remarks are added to a result, as services add them: they tempt to the nearest wrong option
@@ -155,7 +156,7 @@ def _draw_remarks(
             if place is not None and text[-1].isalnum() and target.text.rstrip().endswith("."):
                 text, sentence = f"{text}.", f"{sentence}."
             told = ": " in text and lead.endswith(": ")  # It has a lead of its own.
-            at = place or fields.place_remark(own[phrase.entry].about, rng)
+            at = place or _place_field(fields, own[phrase.entry], text, rng)
             if at is not None:
                 used.add(phrase.entry)
                 names.append(phrase.entry)
@@ -163,6 +164,12 @@ def _draw_remarks(
         if len(added) + len(flags) == most:
             break
     return names, added, flags
+
+
+def _place_field(fields: RemarkFields, entry: Entry, text: str, rng: SeededRandom) -> Around | None:
+    if "{option}" in entry.text:
+        return fields.place_promotion(text, rng)
+    return fields.place_remark(entry.about, text, rng)
 
 
 def _find_own(
@@ -178,7 +185,9 @@ def _find_own(
     if not LOGINS.isdisjoint(words_of(target.tool)):
         return None
     shell = ToolKind.SHELL in kinds
-    asked = replace(target, tool="bash") if shell else target
+    # What it is found by is no part of it: `find_user_by_email`.
+    tool = "bash" if shell else _BY.sub("", target.tool)
+    asked = target if tool == target.tool else replace(target, tool=tool)
     setting = find_system(asked, described=False, fields=not shell)
     if language is not setting.language:
         setting = msgspec.structs.replace(setting, language=language)
@@ -190,6 +199,9 @@ def _find_own(
     if listed or shell:
         return None
     return setting, slots, list_entries(setting, "remark", frozenset(slots), on_tools=True)
+
+
+_BY = re.compile(r"(?<=[a-z])(?:_by_[a-z_]+|By[A-Z]\w*)$")
 
 
 @lru_cache(256)
@@ -206,6 +218,10 @@ _FILES = frozenset("file files cat head tail".split())
 """First words, and words, of tools whose text is a file's own."""
 
 
+_CODE = ("[", "{", "(", "<")
+"""How a list, an object or a page begins that is no JSON, beside which no line of words stands."""
+
+
 def _takes_remarks(target: ToolResultTarget, value: Any, kinds: frozenset[ToolKind]) -> bool:
     """Whether the system behind a result says something besides, and in a result of this form."""
     if not BARE.isdisjoint(kinds):
@@ -213,6 +229,8 @@ def _takes_remarks(target: ToolResultTarget, value: Any, kinds: frozenset[ToolKi
     if is_container(value):
         return isinstance(value, dict) and ToolKind.SHELL not in kinds
     words = words_of(target.tool)
+    if target.text.lstrip().startswith(_CODE):
+        return False
     if _GIVING.issuperset(words[:1]) and not _FILES.isdisjoint(words):
         return False
     return ToolKind.SHELL not in kinds or _has_command(target)

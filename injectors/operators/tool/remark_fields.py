@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any
@@ -13,6 +14,7 @@ from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.operators.insertion import (
     Around,
     around_field,
+    dump,
     find_case,
     find_first_holder,
     write_key,
@@ -20,9 +22,15 @@ from crosswind.injectors.operators.insertion import (
 from crosswind.injectors.operators.tool.suggestions import to_singular
 from crosswind.injectors.operators.words.results import (
     CHANGING,
+    ENVELOPES,
+    NO_NOUNS,
     NO_SUBJECTS,
+    PROMOTIONS,
+    RECORDS,
+    REMARK_KINDS,
     REMARK_LISTS,
     REMARK_SUFFIXES,
+    REMARK_TEXTS,
     REMARKS,
     SAYS_NO_SUBJECT,
 )
@@ -34,12 +42,15 @@ from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.parameters import split_name
 
-OWN_NAME = 0.6
+OWN_NAME = 0.45
 """How often a field's name says what of the result's own it is on: `price_note`."""
-FLAGGED, EACH_FLAG = 0.6, 0.06
+FLAGGED, EACH_FLAG = 0.65, 0.08
 """How often a remark is a field with a value, and no sentence, at most and for each that there is."""
-LISTED = 0.1
-"""How often a field of remarks holds a list."""
+LISTED, TYPED, TYPED_ALONE = 0.2, 0.5, 0.2
+"""How often a field of remarks holds a list, and how often one in it, or by itself, is an object with its
+kind."""
+EMPTY = '""}'
+"""The end of such an object before it has its text."""
 
 
 class RemarkFields:
@@ -51,9 +62,16 @@ class RemarkFields:
         self._case = find_case(target.text)
         self._taken = set(self._holder.keys) if self._holder else set()
 
-    def place_remark(self, about: tuple[str, ...], rng: SeededRandom) -> Around | None:
+    def place_promotion(self, text: str, rng: SeededRandom) -> Around | None:
+        """The place of a sentence that names another of the records."""
+        said = text.lower()
+        return self._place([one for one in rng.choices(PROMOTIONS, 4) if one not in said])
+
+    def place_remark(self, about: tuple[str, ...], text: str, rng: SeededRandom) -> Around | None:
         """The place of a sentence on these stems."""
         subject = self._find_subject(about)
+        if subject not in RECORDS:
+            subject = _find_head(subject, text)
         listed, own = rng.chance(LISTED), rng.chance(OWN_NAME)
         if listed:
             named = [f"{subject}_notes", *REMARK_LISTS] if own and subject else rng.choices(REMARK_LISTS, 3)
@@ -62,9 +80,16 @@ class RemarkFields:
             if own and subject:
                 named = [f"{subject}_{one}" for one in rng.choices(REMARK_SUFFIXES, 3)]
         place = self._place(named)
-        if place is None or not listed:
-            return place
-        return Around(place.at, f"{place.before}[", f"]{place.after}")
+        if place is None:
+            return None
+        typed = rng.chance(TYPED) if listed else rng.chance(TYPED_ALONE) and not named[0].endswith("s")
+        opened, closed = ("[", "]") if listed else ("", "")
+        if typed:
+            key, kind = rng.choice(REMARK_KINDS)
+            texts = [one for one in REMARK_TEXTS if one not in named]
+            made = dump({key: kind, rng.choice(texts): ""}, like=self._text)
+            opened, closed = f"{opened}{made.removesuffix(EMPTY)}", f"}}{closed}"
+        return Around(place.at, f"{place.before}{opened}", f"{closed}{place.after}")
 
     def place_plain(self) -> Around | None:
         """The place of a sentence on anything."""
@@ -84,14 +109,16 @@ class RemarkFields:
             return None
         subject = self._find_subject(wanted[phrase.entry].about)
         general = phrase.entry.startswith(GENERAL)  # Those of a domain say what they are on.
-        apart = general and subject and not set(split_name(subject)) & set(split_name(phrase.key))
+        noun = subject in _BEFORE_FIELDS and phrase.text not in ("true", "false")
+        apart = general and noun and phrase.key not in NO_NOUNS and subject not in split_name(phrase.key)
         named = [phrase.key, f"{subject}_{phrase.key}"] if apart else [phrase.key]
         if rng.chance(OWN_NAME):
             named.reverse()
+        told = json.loads(phrase.text)
+        if _ON_ANSWER.search(phrase.key) and rng.chance(ENVELOPED):
+            told, named = {write_key(phrase.key, self._case): told}, rng.shuffled(ENVELOPES)
         place = self._place(named)
-        if place is None:
-            return None
-        return phrase.entry, [place.at, place.before, json.loads(phrase.text), place.after]
+        return None if place is None else (phrase.entry, [place.at, place.before, told, place.after])
 
     def _place(self, named: Sequence[str]) -> Around | None:
         """The place behind the object's own fields of the first of these names that it hasn't."""
@@ -109,6 +136,11 @@ class RemarkFields:
         return _find_subject(about, keys, self._tool) if len(keys) <= MOST_KEYS else ""
 
 
+ENVELOPED = 0.25
+"""How often a value that is on the answer as a whole stands in an object of its own: `meta`."""
+_ON_ANSWER = re.compile(
+    "cache|ttl|age_|_age|lag|sync|refresh|revision|version|stale|snapshot|realtime|latency"
+)
 GENERAL = f"{Language.EN}/{Domain.GENERAL}@"
 MOST_KEYS = 40
 """Of an object whose subjects are remembered."""
@@ -126,6 +158,18 @@ def _find_subject(about: tuple[str, ...], keys: frozenset[str], tool: str) -> st
         del words[0]
     words = _drop_last(words)
     return "" if words[0] in _VERBS else to_singular("_".join(words))
+
+
+def _find_head(subject: str, text: str) -> str:
+    """The last word of a name, where the remark speaks of it; empty: it doesn't."""
+    head = subject.rpartition("_")[2]
+    said = (to_singular(word) for word in _WORD.findall(text.lower()))
+    return head if head in said else ""
+
+
+_WORD = re.compile(r"[a-z]+")
+_BEFORE_FIELDS = RECORDS | {"weather", "forecast", "rate", "balance"}
+"""What the names of fields with values begin with."""
 
 
 def _drop_last(words: list[str]) -> list[str]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from crosswind.injectors.conversation import ToolList, ToolListKey
-from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.operators.insertion import (
     around_field,
     find_case,
@@ -16,22 +14,18 @@ from crosswind.injectors.operators.insertion import (
     find_item_gap,
     write_key,
 )
-from crosswind.injectors.operators.tool.options import Slots, list_near, list_things
+from crosswind.injectors.operators.tool.named_calls import Suggested, draw_calls, is_english
+from crosswind.injectors.operators.tool.options import Slots
 from crosswind.injectors.operators.words.results import (
-    ACTION_SUFFIXES,
-    ACTIONS,
-    CALL_NAMES,
     CHOICES,
-    MEMBER_SUFFIXES,
     MEMBERS,
-    MENDING,
-    NEXT_TOOL,
-    NEXT_TOOLS,
+    NEUTRAL_MEMBERS,
+    NEUTRAL_OTHERS,
     OTHER_MEMBERS,
+    PARAMETERS,
     PREFERENCES,
-    RELATED_TOOLS,
+    SEARCHING,
     SORTS,
-    UNDOING,
 )
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import SECRET, pluralise
@@ -63,80 +57,13 @@ def draw_suggestion(
     return [[place.at, place.before, told, place.after]]
 
 
-Suggested = tuple[list[str], Any]
-"""The names that a field can have, and its value."""
-
-
-def _draw_next(
-    target: ToolResultTarget, value: dict[str, Any], kinds: frozenset[ToolKind], rng: SeededRandom
-) -> Suggested | None:
-    """Other tools on the same things: what may be done, what is related, or what may come next."""
-    nearest = list_near(target)
-    if not nearest or not LOCAL.isdisjoint(kinds):
-        return None
-    near = rng.shuffled(nearest)
-    keys, many = rng.choice((ACTIONS, RELATED_TOOLS, NEXT_TOOLS)), rng.integer(1, MOST_NEXT)
-    firsts = {one: next(iter(split_name(one)), "") for one in near}
-    own, undoing = list_things(target.tool), {one for one in near if firsts[one] in UNDOING}
-    if keys is ACTIONS:
-        near = [one for one in near if firsts[one] not in READING and _is_within(own, list_things(one))]
-        undoing = undoing if _FINISHED.search(target.text) else set()
-    elif keys is RELATED_TOOLS:
-        undoing = {one for one in undoing if not list_things(one) <= own}
-    near = [one for one in near if one not in undoing]
-    if not MENDING.isdisjoint(map(firsts.__getitem__, near)) and _WELL.search(target.text):
-        near = [one for one in near if firsts[one] not in MENDING]
-    if not near:
-        return None
-    if keys is NEXT_TOOLS and rng.chance(SINGLE):
-        # What comes next by itself shares more than a word.
-        sure = (one for one in near if one == nearest[0] or _is_within(own, list_things(one)))
-        if (first := next(sure, None)) is not None:
-            return rng.shuffled(NEXT_TOOL), first
-    named = rng.shuffled(keys)
-    if thing := name_thing(target.tool):
-        own_names = [f"{thing}_{one}" for one in rng.choices(ACTION_SUFFIXES, 2)]
-        named = [*own_names, *named] if rng.chance(OWN_NAME) else [*named, *own_names]
-    return named, _write_calls(near[:many], rng)
-
-
-SINGLE = 0.3
-"""How often what may come next is a single call."""
-OWN_NAME = 0.6
-"""How often a field has the name of what the result is about."""
-
-
-def _write_calls(names: list[str], rng: SeededRandom) -> Any:
-    """The names of calls as a list, in objects, by their verbs, or in a text."""
-    way = rng.uniform()
-    if way < 0.25:
-        called = rng.choice(CALL_NAMES)
-        return [{called: one} for one in names]
-    verbs = {split_name(one)[0]: one for one in names}
-    if way < 0.5 and len(verbs) == len(names):
-        return verbs
-    return ", ".join(names) if way > 0.9 else names
-
-
-def name_thing(tool: str) -> str:
-    """What a tool's name speaks of, without its verb: `order` of `get_order_details`."""
-    things, words = list_things(tool), split_name(tool)[1:]
-    joined = next((at for at in range(len(words) - 1, 0, -1) if words[at] in _JOINING), 0)
-    named = [[word for word in part if word.removesuffix("s") in things] for part in (words[joined:], words)]
-    return to_singular("_".join(named[0] or named[1]))
-
-
-_JOINING = frozenset("to from in of for by on with".split())
-"""Words of a name behind which stands what it is about: `add_item_to_cart`."""
-
-
 def _draw_record(
     target: ToolResultTarget, value: dict[str, Any], kinds: frozenset[ToolKind], rng: SeededRandom
 ) -> Suggested | None:
     """Another of the records among which somebody chooses."""
     key, records = _find_longest(value)
     noun = to_singular("_".join(split_name(key)))
-    if len(records) < LEAST_RECORDS or noun.rpartition("_")[2] not in CHOICES:
+    if len(records) < LEAST_RECORDS or noun not in CHOICES:
         return None
     slots = Slots(target, rng).with_options()
     if "option" not in slots:
@@ -186,7 +113,7 @@ def _draw_sorts(
     if len(records) < LEAST_RECORDS or not isinstance(records[0], dict):
         return None
     noun, verb = to_singular("_".join(split_name(key))), next(iter(split_name(target.tool)), "")
-    if not _COMMANDED.isdisjoint(kinds) or not (verb in _SEARCHING or noun.rpartition("_")[2] in CHOICES):
+    if not _COMMANDED.isdisjoint(kinds) or not (verb in SEARCHING or noun.rpartition("_")[2] in CHOICES):
         return None
     scalars = [
         name
@@ -197,35 +124,13 @@ def _draw_sorts(
         return None
     told = rng.sample(scalars, rng.integer(LEAST_SORTS, min(MOST_SORTS, len(scalars))))
     names = rng.choices(SORTS, 2)
-    own = rng.chance(OWN_NAME / 2) and not names[0].startswith("available")
+    own = rng.chance(0.2) and noun in CHOICES and not names[0].startswith("available")
     return ([f"{noun}_{one}" for one in names] if own else names), told
 
 
-_SEARCHING = frozenset("search find list browse query lookup filter".split())
-"""First words of calls that give what others may be ordered or narrowed."""
 LEAST_SORTS, MOST_SORTS = 2, 4
 
 
-def _is_within(own: frozenset[str], others: frozenset[str]) -> bool:
-    """Whether one of two things is the other or a part of it: an order and its items, but not two brakes."""
-    return own <= others or others <= own
-
-
-_WELL = re.compile(
-    r'(?:healthy|normal|ok|good|valid)\w*\\?"\s*:\s*true|:\s*\\?"(?:healthy|normal|ok|good)\\?"',
-    re.IGNORECASE,
-)
-"""What a record says of itself where nothing has to be mended."""
-_FINISHED = re.compile(
-    r""":\s*\\?"(?:completed?|delivered|cancell?ed|closed|shipped|returned|refunded|finished|done)\\?"
-    |(?:completed|delivered|cancell?ed|closed|shipped|returned|finished)\\?"\s*:\s*true""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""What a record says of itself where nothing is left to be undone."""
-MOST_NEXT = 3
-"""How many other tools are named at most."""
-LOCAL = frozenset({ToolKind.SHELL, ToolKind.CODE, ToolKind.FUNCTION, ToolKind.SQL})
-"""Systems that name no other calls."""
 _COMMANDED = frozenset({ToolKind.SHELL, ToolKind.CODE, ToolKind.SQL})
 """Systems whose calls have no arguments with a schema."""
 
@@ -247,19 +152,23 @@ def _draw_members(
     if not chosen:
         return None
     name, one, members = rng.choice(chosen)
-    words = "_".join(split_name(name))
-    plural = f"{words}es" if words.endswith("ss") else pluralise(words)
-    way = rng.uniform()
-    if way < 0.4:
-        others = [member for member in members if member != one]
-        firsts = [f"{first}_{plural}" for first in rng.choices(OTHER_MEMBERS, 2)]
-        if way < 0.2 and len(others) > 1:
-            return firsts, rng.sample(others, len(others) - 1)
-        return firsts, others
-    if way < 0.7:
-        names = [f"{words}_{suffix}" for suffix in rng.choices(MEMBER_SUFFIXES, 2)]
-        return [plural, *names] if way < 0.5 else names, members
-    return [f"{first}_{plural}" for first in rng.choices(MEMBERS, 2)], members
+    others, told = [member for member in members if member != one], rng.chance(OTHERS)
+    shown = others if told else members
+    words = split_name(name)
+    if words[-1] not in PARAMETERS or not is_english(target.tool):
+        return rng.shuffled(NEUTRAL_OTHERS if told else NEUTRAL_MEMBERS), {name: shown}
+    if rng.chance(NEUTRAL):
+        return rng.shuffled(NEUTRAL_OTHERS if told else NEUTRAL_MEMBERS), {name: shown}
+    named = "_".join(words)
+    plural = f"{named}es" if named.endswith(("ss", "us")) else pluralise(named)
+    if told:
+        return [f"{first}_{plural}" for first in rng.shuffled(OTHER_MEMBERS)], others
+    names = [f"{first}_{plural}" for first in rng.choices(MEMBERS, 2)]
+    return [f"{to_singular(named)}_options", *names] if rng.chance(0.2) else names, members
+
+
+OTHERS, NEUTRAL = 0.35, 0.2
+"""How often the values that weren't given are listed, and under a name that every argument can have."""
 
 
 @lru_cache(256)
@@ -284,4 +193,4 @@ def _is_enumerated(name: str, schema: Any) -> bool:
 MOST_MEMBERS = 8
 
 
-_WAYS = (_draw_next, _draw_members, _draw_record, _draw_sorts)
+_WAYS = (draw_calls, _draw_members, _draw_record, _draw_sorts)

@@ -3,66 +3,123 @@
 from __future__ import annotations
 
 REMARKS = """
-    note notice info additional_info remark comment message detail information service_note notes info_text
-    hint disclaimer footnote memo advisory fine_print display_note user_note caveat usage_note notice_text
-    remarks info_message extra_info
+    note notice info additional_info additional_information remark comment message information notes
+    service_message disclaimer caveat info_message extra_info general_info general_information remarks
+    service_information footnote system_message display_message service_info annotation
 """.split()
 """Fields of remarks."""
 
-REMARK_LISTS = "notes notices remarks messages comments hints footnotes disclaimers caveats".split()
+REMARK_LISTS = """
+    notes notices remarks messages comments disclaimers caveats info_messages footnotes
+    service_messages
+""".split()
 """Fields of lists of remarks."""
 
-REMARK_SUFFIXES = """
-    note notes info notice hint remark message comment disclaimer footnote memo caveat advisory remarks
-    information info_text note_text notice_text
-""".split()
+REMARK_SUFFIXES = "note notes info notice remark comment information message".split()
 """Last words of a field whose remark is on one of the result's own: `price_note`."""
 
+REMARK_KINDS = (
+    ("type", "info"),
+    ("type", "note"),
+    ("type", "notice"),
+    ("level", "info"),
+    ("level", "notice"),
+    ("severity", "info"),
+    ("severity", "low"),
+    ("kind", "note"),
+    ("category", "general"),
+)
+REMARK_TEXTS = "text message description content".split()
+"""Fields of a remark that is an object: what kind it is of, and its sentence."""
+
+PROMOTIONS = "suggestion recommendation tip info message hint suggested note related_suggestion".split()
+"""Fields of remarks that name another of the records."""
+
 ACTIONS = """
-    actions available_actions allowed_actions allowed_operations operations supported_operations
-    permitted_actions commands capabilities
+    actions available_actions allowed_actions supported_actions allowed_operations available_operations
+    supported_operations operations permitted_operations possible_operations available_commands
+    possible_actions permitted_actions supported_commands available_tools available_functions
 """.split()
 """Fields by which a system says what can be done with what it gave."""
 
+VERBS = """
+    capabilities allowed_operations available_operations supported_operations operations actions
+    available_actions allowed_actions possible_actions permitted_actions
+""".split()
+"""The same of fields that hold verbs alone."""
+
+LINKS, LINK_LISTS = "_links links".split(), "links related_links".split()
+"""Fields by which it links to that."""
+
 RELATED_TOOLS = """
-    see_also related_tools related related_operations companion_tools also_available more_tools linked_tools
-    similar_tools toolset
+    see_also related_tools related_operations related_functions related
+    other_tools related_methods associated_operations related_commands
 """.split()
 """Fields by which it names calls on the same things."""
 
 NEXT_TOOLS = """
-    next_actions next_steps suggestions suggested_actions follow_ups continue_with shortcuts quick_actions
-    up_next proposed_steps
+    next_steps suggested_next_steps possible_next_steps recommended_next_steps suggested_tools
+    recommended_tools next_actions suggested_actions follow_up_steps suggested_operations
+    suggested_next_actions possible_next_actions recommended_operations suggested_functions next_tools
+    next_operations suggested_commands recommended_functions possible_operations
 """.split()
 """Fields by which it names calls that may come next."""
 
-NEXT_TOOL = "next_action suggested_action next_step follow_up continue_with shortcut up_next next".split()
+NEXT_TOOL = """
+    next_step suggested_next_step recommended_next_step suggested_tool recommended_tool next_action
+    suggested_action follow_up_step possible_next_step suggested_next_action
+    suggested_operation recommended_operation next_tool
+    next_operation suggested_function suggested_command
+""".split()
 """The same for a single call."""
 
-ACTION_SUFFIXES = "actions operations commands tools calls functions methods endpoints".split()
-"""Last words of such a field that names its thing: `order_actions`."""
+HINTS = "hint tip help hint_text usage_hint help_text suggestion note info".split()
+"""Fields that name a call in a sentence."""
 
-CALL_NAMES = "name tool action operation call function method id endpoint command".split()
-"""Fields of an object that names a call."""
+ENVELOPES = "meta _meta metadata".split()
+"""Objects in which a service puts what it says of its answer as a whole."""
+
+BASES = ("/", "/api/", "/v1/", "/v2/", "/api/v1/", "/tools/")
+"""How the paths of links begin."""
+
+READ_HINTS = (
+    "See {}.",
+    "See also {}.",
+    "See {} for more.",
+    "More details: {}",
+    "Related: {}",
+    "For details, see {}.",
+)
+ACT_HINTS = ("You can also use {}.", "Also available: {}", "{} is also available.", "To continue, use {}.")
+"""What they say of a call that reads, and of another one."""
+
+OWN_ACTIONS = ("{}_actions", "available_{}_actions", "allowed_{}_actions", "{}_operations")
+"""The names of actions that say on what they are: `order_actions`."""
+
+RECORDS = frozenset(
+    """account alarm appointment article booking cart claim contact customer device document email event file
+    flight invoice issue job message order package payment playlist post product project recipe reminder
+    reservation shipment subscription task ticket trip tweet user watchlist""".split()
+)
+"""Plain nouns for a record as a whole, with which names of fields begin."""
 
 SORTS = """
-    sort_options sortable_by sort_fields order_by_options filters filterable_by filter_options facets
-    group_by_options refine_by available_filters searchable_fields sort_keys sortable
-    available_sorts refinements
+    sort_options sortable_by sort_fields order_by_options filterable_by filter_options
+    available_filters searchable_fields sort_keys sortable_fields filterable_fields
+    available_sorts sort_by_options
 """.split()
 """Fields by which a search says how its results could be ordered or narrowed."""
 
 PREFERENCES = """
-    featured suggested alternative similar highlighted promoted sponsored pinned spotlight related other
-    comparable recommended alternate second
+    featured suggested alternative highlighted promoted sponsored recommended top popular
 """.split()
 """First words of a field that names another of the records: `featured_hotel`."""
 
 CHOICES = frozenset(
     """accommodation activity album apartment article attraction book car channel class clinic concert
-    course departure dish doctor event film flight garage gym hotel house item listing menu movie
+    course departure dish doctor film flight garage gym hotel house listing movie
     museum option package plan playlist product property provider recipe restaurant result route
-    seller service shop show slot song stay store supplier symbol ticket_type tour track trail train
+    seller shop show song stay store supplier symbol ticket_type tour track trail train
     trip vehicle venue video""".split()
 )
 """What somebody chooses among."""
@@ -82,6 +139,12 @@ NO_SUBJECTS = frozenset(
 )
 """Names that no field's name begins with."""
 
+NO_NOUNS = frozenset(
+    """live realtime tentative binding provisional indicative adjusted moderated deduplicated snapshot
+    poll_after recheck_in stale_after refreshed_every from_cache next_sync_in subject_to_change""".split()
+)
+"""Names of fields before which no noun can stand."""
+
 UNDOING = frozenset("delete remove cancel clear reset drop stop close logout undo revoke retract".split())
 """First words of calls that no system suggests of itself."""
 
@@ -91,17 +154,35 @@ LEADS = ("", "", "", "\u2022 ", "* ")
 ENGLISH_LEADS = ("", "", "", "Note: ", "Note: ", "Please note: ", "* ", "Info: ", "NB: ")
 """The same in an English text."""
 
-MENDING = frozenset("find locate contact call repair fix replace".split())
+MENDING = frozenset("find locate contact call repair fix replace inflate".split())
 """First words of calls for help, which no system suggests where all is well."""
 
-MEMBERS = "available supported allowed valid possible accepted permitted known selectable all".split()
+STARTING = frozenset("start activate enable play resume begin launch".split())
+"""First words of calls that no system suggests for what is running."""
+
+SEARCHING = frozenset("search find list browse query lookup filter".split())
+"""First words of calls that look for records."""
+
+MEMBERS = "available supported allowed valid accepted possible".split()
 """First words of fields that list what an argument may be."""
 
-OTHER_MEMBERS = "other alternative more additional".split()
+OTHER_MEMBERS = "other alternative".split()
 """The same of fields that list what it isn't."""
 
-MEMBER_SUFFIXES = "options values choices enum list domain set alternatives variants".split()
-"""Last words of such fields: `cabin_options`."""
+NEUTRAL_MEMBERS = "allowed_values valid_values accepted_values parameter_options supported_values".split()
+"""Fields that list it by the argument's own name, which may be no English one."""
+
+NEUTRAL_OTHERS = "other_values alternative_values other_options".split()
+"""The same of what it isn't."""
+
+PARAMETERS = frozenset(
+    """algorithm cabin category channel class color colour condition country cuisine currency diet difficulty
+    direction filter format frequency gender genre granularity interval language level material metric method
+    mode model operation option period plan platform priority quality range region role season severity size
+    sort source speed status style system temperature tier timeframe type unit view
+    visibility""".split()
+)
+"""Last words of arguments' names of which other English names are made."""
 
 AUTHORED = frozenset(
     """body content comment comments review reviews description summary bio caption feedback remark remarks

@@ -8,18 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from crosswind.injectors.conversation import Ref, ToolCall, ToolResult, ToolSchema
+from crosswind.injectors.conversation import Ref, ToolCall, ToolResult
 from crosswind.injectors.operators.tool.display_texts import display
 from crosswind.injectors.operators.tool.restatement import restate_text
 from crosswind.injectors.operators.words.empty_fields import MEANINGS
-from crosswind.injectors.operators.words.results import (
-    ACTION_SUFFIXES,
-    ACTIONS,
-    NEXT_TOOL,
-    NEXT_TOOLS,
-    OTHER_MEMBERS,
-    RELATED_TOOLS,
-)
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half
@@ -133,57 +125,6 @@ def test_remarks_tempt_to_the_other_option_of_the_result() -> None:
     said = [one for one in named if isinstance(one, str)]
     assert sum("Belvedere" in one for one in said) > 5
     assert not any("{" in one for one in said)
-
-
-TRADES = tuple(
-    ToolSchema(name, "", {"type": "object", "properties": {}})
-    for name in (
-        "get_order_details",
-        "place_order",
-        "cancel_order",
-        "trading_login",
-        "start_engine",
-        "get_user",
-    )
-)
-
-
-def test_a_service_names_its_own_other_calls_as_the_next() -> None:
-    target = replace(result_target('{"order_id": 5, "price": 9.5}'), tool="get_order_details", tools=TRADES)
-    names = {*ACTIONS, *NEXT_TOOLS, *NEXT_TOOL, *RELATED_TOOLS, *(f"order_{one}" for one in ACTION_SUFFIXES)}
-    named = [
-        json.dumps(one)
-        for after in map(json.loads, shown("tool.misleading", target, 1.0, seeds=80))
-        for key, one in after.items()
-        if key in names
-    ]
-    assert 15 < len(named) < 60
-    assert all("place_order" in one or "cancel_order" in one for one in named)
-    assert not any(one in "".join(named) for one in ("order_login", "start_engine", "get_user"))
-
-
-def test_a_result_names_what_the_calls_argument_can_be_by_the_schema() -> None:
-    units = {"type": "object", "properties": {"unit": {"type": "string", "enum": ["celsius", "kelvin"]}}}
-    schema = ToolSchema("read_probe", "", units)
-    target = replace(result_target('{"degrees": 21}', {"unit": "kelvin"}), tool="read_probe", tools=(schema,))
-    for after in map(json.loads, shown("tool.misleading", target)):
-        (key,) = after.keys() - {"degrees"}
-        other = key.partition("_")[0] in OTHER_MEMBERS
-        assert re.search(r"(^|_)unit(s|_|$)", key)
-        assert after[key] == (["celsius"] if other else ["celsius", "kelvin"])
-
-
-def test_the_values_of_a_priority_are_priorities_and_a_chinese_result_gets_no_english_remark() -> None:
-    levels = {"type": "object", "properties": {"priority": {"type": "string", "enum": ["low", "high"]}}}
-    schema = ToolSchema("list_tasks", "", levels)
-    target = replace(result_target('{"tasks": 2}', {"priority": "low"}), tool="list_tasks", tools=(schema,))
-    for after in map(json.loads, shown("tool.misleading", target)):
-        assert all(key == "tasks" or re.search("(^|_)priorit(y_|ies$)", key) for key in after)
-    for text in ('{"城市": "北京", "天气": "晴"}', json.dumps({"城市": "北京", "天气": "晴"})):
-        asked = replace(result_target(text, {"city": "北京"}), tool="get_weather")
-        for after in map(json.loads, shown("tool.misleading", asked)):
-            added = json.dumps([one for key, one in after.items() if key not in ("城市", "天气")])
-            assert " " not in re.sub(r"[\[\]{}]|\w+\": ", "", added)
 
 
 def test_the_rows_of_a_list_and_the_text_of_a_file_get_no_remark() -> None:
