@@ -18,7 +18,7 @@ from crosswind.injectors.operators.user.values.slips import (
     is_said,
     list_known,
 )
-from crosswind.injectors.operators.user.values.small_words import is_small_word, qualifies
+from crosswind.injectors.operators.user.values.small_words import DETERMINERS, is_small_word, qualifies
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken
 from crosswind.injectors.operators.user.values.sure_values import (
     LEADS,
@@ -85,6 +85,8 @@ class Contradiction:
     named: str
     """The value as a sentence of its own names it, with what it counts: `two guests`."""
     named_rival: str
+    bare_rival: str
+    """The rival beside the named value, which says what both are: `not 3, 2 guests`."""
     positions: tuple[Position, ...]
     alike: bool
     """Whether the text speaks another value that a bare correction could be for."""
@@ -132,7 +134,7 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
     if not spoken:
         return
     known = list_known(target)
-    values = SureValues(text, spoken, ToolList.of(target.tools), setting.language)
+    values = SureValues(text, spoken, ToolList.of(target.tools), setting.language, setting.tools)
     taken, opened = {one.text for one in spoken}, _list_opened(target)
     for one in rng.shuffled(spoken):
         if one.type in opened or not values.is_sure(one):
@@ -160,7 +162,8 @@ def _contradict(
     inside = _may_stand_inside(text, one, start, end, rival, language)
     inside = inside and not splits(target.protected, start) and not splits(target.protected, end)
     inside = inside and not (values.are_searched and one.type is ValueType.NAME)
-    if inside and not _is_behind(one, spoken):
+    behind = _find_noun_behind(text, one, language)
+    if inside and not _is_behind(one, spoken) and not (_is_within(text, one, language) and not behind):
         positions.append(Position.PLACE)
     named = _name_both(text, one, rival, language)
     leads = _leads(text, one, end, language) or _is_before(one, spoken)
@@ -173,6 +176,11 @@ def _contradict(
     if closed and named is not None:
         positions.append(Position.END)
     value_named, rival_named = named or _name_option(text, one, rival, language)
+    if behind and end == one.end and start == one.start:
+        before = find_word_before(text, start)
+        lead = f"{before} " if before in ("a", "an", "the") else ""
+        start, end, slip = start - len(lead), end + len(behind), rival
+        told, told_rival = f"{lead}{told}{behind}", f"{lead}{told_rival}{behind}"
     return Contradiction(
         one.text,
         rival,
@@ -185,11 +193,25 @@ def _contradict(
         told_rival,
         value_named,
         rival_named,
+        rival if one.type is ValueType.NUMBER else slip if one.type in _SHORTENED else rival_named,
         tuple(positions),
         _has_like(target, one, language),
-        leads or region != "",
+        (leads and not behind) or region != "",
         text,
     )
+
+
+_SHORTENED = (ValueType.DURATION, ValueType.MONEY, ValueType.NAME)
+
+
+def _is_within(text: str, one: Mention, language: Language) -> bool:
+    """Whether it stands within a phrase that a correction would cut in two: `my Boston to New York trip`,
+    `the Chinese fiction section`."""
+    if language is not Language.EN:
+        return False
+    if one.type is ValueType.PLACE:
+        return find_word_before(text, one.start) in DETERMINERS
+    return one.type is ValueType.OPTION and qualifies(text, one.end)
 
 
 def _shorten(text: str, value: str, rival: str) -> str:
@@ -210,11 +232,21 @@ def _name_option(text: str, one: Mention, rival: str, language: Language) -> tup
     noun = _NOUN.match(text, one.end)
     if language is not Language.EN or one.type is not ValueType.OPTION or noun is None:
         return one.text, rival
+    if not qualifies(text, one.end):
+        return one.text, rival
     before = find_word_before(text, one.start)
     if before not in _BEFORE_OPTIONS or qualifies(text, noun.end()):
         return one.text, rival
     lead = f"{before} " if before in ("a", "an", "the") else ""
     return f"{lead}{one.text}{noun[0]}", f"{lead}{rival}{noun[0]}"
+
+
+def _find_noun_behind(text: str, one: Mention, language: Language) -> str:
+    """The noun that an option stands before, and that is said again with it: `a standard ride, sorry, a
+    shared ride`."""
+    noun = _NOUN.match(text, one.end)
+    single = language is Language.EN and one.type is ValueType.OPTION and noun is not None
+    return noun[0] if single and noun and qualifies(text, one.end) and not qualifies(text, noun.end()) else ""
 
 
 _NOUN = re.compile(r" [a-z]{3,}\b")

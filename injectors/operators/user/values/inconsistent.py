@@ -152,7 +152,7 @@ def _draw(
     inside = position is Position.PLACE
     slots = {"value": one.told, "rival": one.told_rival}
     if not inside:
-        slots = {"value": one.named, "rival": one.named_rival}
+        slots = {"value": one.named, "rival": one.named_rival if position is Position.END else one.bare_rival}
     thing = name_kind(one.type, one.thing) if position is Position.SWAP else one.thing
     if not inside and thing is not None and setting.language is Language.EN:
         slots["thing"] = thing
@@ -165,7 +165,8 @@ def _draw(
         if position is Position.SWAP and one.alike and "{rival}" not in entry.text:
             return False  # It wouldn't say which of two values it corrects.
         if position is Position.SWAP and entry.text.startswith(_VALUE_SLOTS):
-            return slots["value"][:1].isupper() or not slots["value"][:1].isalpha()
+            first = slots["rival" if entry.text.startswith("{rival}") else "value"][:1]
+            return first.isupper() or not first.isalpha()
         return not (inside and one.leads) or entry.text.endswith("{value}")
 
     taken = target.branch.phrases

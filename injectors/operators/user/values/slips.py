@@ -30,9 +30,12 @@ from crosswind.injectors.values.rivals import draw_known_rival, draw_rival
 LONGEST_VALUE = 60
 _READ = 20_000
 """Characters of earlier texts in which rivals are looked for."""
-_DRAWS = 4
+_DRAWS = 12
 """Rivals that are drawn until one goes with the article before the value."""
 _VOWEL = re.compile(r"[aeiou](?!ne\b)", re.IGNORECASE)
+_INITIALS, _SPELT = re.compile(r"[A-Z]{2,}\b"), "AEFHILMNORSX"
+"""What is spelt, and the letters whose names begin with a vowel: an SUV, a GPU."""
+_PLURAL = re.compile(r"[^ius\W]s\Z")
 
 
 def draw_slip(
@@ -44,16 +47,24 @@ def draw_slip(
     article = find_word_before(text, one.start) if language is Language.EN else ""
     for _ in range(_DRAWS):
         rival = _draw_rival(text, one, rng, language, elsewhere, taken)
-        if rival is None or agrees(article, rival):
-            break
-    return rival if rival is not None and _may_slip_in(text, one, rival) else None
+        if rival is None or (agrees(article, rival) and are_one_number(one, rival, language)):
+            return rival if rival is not None and _may_slip_in(text, one, rival) else None
+    return None
 
 
 def agrees(article: str, rival: str) -> bool:
     """Whether an English value goes with the article before it: an economy seat, a business seat."""
     if article not in ("a", "an"):
         return True
-    return bool(_VOWEL.match(rival)) == (article == "an") and not rival[:1].isdigit()
+    vowel = rival[0] in _SPELT if _INITIALS.match(rival) else _VOWEL.match(rival) is not None
+    return vowel == (article == "an") and not rival[:1].isdigit() and not _PLURAL.search(rival)
+
+
+def are_one_number(one: Mention, rival: str, language: Language) -> bool:
+    """Whether an option and its rival are both plural, or both singular: the doors and the lights."""
+    if language is not Language.EN or one.type is not ValueType.OPTION:
+        return True
+    return (_PLURAL.search(one.text) is None) == (_PLURAL.search(rival) is None)
 
 
 def _may_slip_in(text: str, one: Mention, rival: str) -> bool:
@@ -79,6 +90,8 @@ def _draw_rival(
     numbered = one.type is ValueType.NUMBER and find_word_before(text, one.start) in NUMBERED
     if one.type is ValueType.ID or numbered or re.fullmatch(r"\d{6,}", one.text):
         return _slip(one.text, rng)
+    if one.type is ValueType.NUMBER and _DECIMAL.fullmatch(one.text):
+        return _mistype(one.text, rng)
     given, _, family = one.text.partition(" ")
     if one.type is ValueType.NAME and family and given in GIVEN_NAMES:
         others = [name for name in list_near_names(given) if name not in taken]
@@ -87,21 +100,37 @@ def _draw_rival(
         one = msgspec.structs.replace(one, type=ValueType.PLACE)
     known = one.text in PLACES or any(one.text in group for group in GROUPS)
     rival = draw_rival(one, rng, elsewhere, taken)
+    if rival is not None and one.type is ValueType.OPTION:
+        return _keep_initials(one, rival)
     if rival is None and one.type is ValueType.PLACE and language is Language.EN and not known:
         return None  # Nobody mistakes a small town for a large city.
     return rival or draw_known_rival(one, rng, language, taken)
 
 
+def _keep_initials(one: Mention, rival: str) -> str:
+    """An option as its tool writes it, where that is by initials, and in small letters beside initials."""
+    written = next((other for other in one.options if other.lower() == rival.lower()), rival)
+    if _INITIALS.fullmatch(written):
+        return written if _INITIALS.fullmatch(one.text) or one.text in one.options else rival
+    return written if _INITIALS.fullmatch(one.text) and written.islower() else rival
+
+
 def _slip(text: str, rng: SeededRandom) -> str | None:
-    """The id with one digit mistyped as the one beside it on the keyboard."""
+    """The id with one digit mistyped; None where it is so short that nobody mistypes it."""
+    return _mistype(text, rng) if len(text) >= _LONG_ID else None
+
+
+def _mistype(text: str, rng: SeededRandom) -> str | None:
+    """The text with one digit replaced by the one beside it on the keyboard."""
     digits = [at for at, letter in enumerate(text) if letter in _BESIDE]
-    if len(text) < _LONG_ID or not digits:
+    if not digits:
         return None
     at = rng.choice(digits)
     return f"{text[:at]}{rng.choice(_BESIDE[text[at]])}{text[at + 1 :]}"
 
 
 _BESIDE = {"1": "2", "9": "8", **{str(digit): f"{digit - 1}{digit + 1}" for digit in range(2, 9)}}
+_DECIMAL = re.compile(r"\d+[.,]\d{1,2}")
 _LONG_ID = 4
 """Characters of an id in which a digit is mistyped."""
 

@@ -5,20 +5,24 @@ of the user's read as one, and leaves whole what a call needs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
-from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.conversation import ToolList, ToolListKey
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, GERUNDS, SURE
 from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.ranges import is_of_range
-from crosswind.injectors.operators.user.values.small_words import NO_PLURALS, is_small_word, qualifies
+from crosswind.injectors.operators.user.values.small_words import GO_ON as GO_ON_EN
+from crosswind.injectors.operators.user.values.small_words import NO_PLURALS, is_small_word
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague.languages import GO_ON, is_bound
 from crosswind.injectors.operators.user.values.vague.place import (
     find_next_word,
     find_word_before,
 )
+from crosswind.injectors.packs.domains import list_text_words
 from crosswind.injectors.text.caseless import CaselessPattern
 from crosswind.injectors.text.entities import find_whole
 from crosswind.injectors.text.languages import UNSPACED, Language
@@ -27,7 +31,7 @@ from crosswind.injectors.text.sentences import count_words, split_sentences
 from crosswind.injectors.values.calendar import find_cycle
 from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GIVEN_NAMES, GROUPS
 from crosswind.injectors.values.mentions import Mention
-from crosswind.injectors.values.parameters import ValueType, list_parameters
+from crosswind.injectors.values.parameters import ValueType, list_once, list_parameters, split_name
 
 CITY_NAMES = frozenset(city for cities in CITIES.values() for city in cities)
 PLACES = CITY_NAMES | frozenset(COUNTRIES)
@@ -111,7 +115,15 @@ PASSED_ON = CaselessPattern(
 class SureValues:
     """Tells of a message's values whether they are sure. What it needs of the text is read once."""
 
-    def __init__(self, text: str, spoken: Sequence[Mention], tools: ToolList, language: Language) -> None:
+    def __init__(
+        self,
+        text: str,
+        spoken: Sequence[Mention],
+        tools: ToolList,
+        language: Language,
+        served: frozenset[str] = frozenset(),
+    ) -> None:
+        """`served` are the words of the tools' names and descriptions."""
         self._text, self._lower, self._language = text, text.lower(), language
         self._listed = frozenset(_find_listed(text, spoken))
         self.are_searched = not all(_SEARCHED.isdisjoint(one.words) for one in list_parameters(tools))
@@ -119,6 +131,8 @@ class SureValues:
         self._takes_texts = not all(_FREE_TEXTS.isdisjoint(one.words) for one in list_parameters(tools))
         told = self._takes_texts or language is not Language.EN
         self._passed_on = _find_passed_on(text) if told else []
+        self._acts, named = _list_named(tools.key)
+        self._served = served | named
 
     def is_sure(self, one: Mention) -> bool:
         said = one.text.lower()
@@ -197,18 +211,91 @@ class SureValues:
                 named = one.text.partition(" ")[0] in GIVEN_NAMES and count_words(one.text) <= _MOST_NAMES
                 sure = named and (person or before in _ADDRESSED)
             case ValueType.OPTION:
-                thing = before in ("the", "my") and not qualifies(self._text, one.end)
-                sure = not english or (before != "" and not thing)  # Nobody mistakes the engine for a brake.
+                sure = self._is_chosen(one, before)
             case ValueType.DURATION | ValueType.TIME:
                 sure = before not in _SERIES
             case ValueType.DATE:
                 sure = not english or before not in _SERIES | {"of"}
             case ValueType.NUMBER:
-                sure = _is_number_alone(self._text, one, english)
+                sure = _is_number_alone(self._text, one, english) and not self._is_told(one, before)
             case _:
                 sure = True
         return sure
 
+    def _is_chosen(self, one: Mention, before: str) -> bool:
+        """Whether an option is what the user chooses, and a rival can stand in its place: none that a tool
+        is named for, that qualifies what no tool knows, or that an article agrees with."""
+        if self._language is not Language.EN:
+            adjective = self._language is Language.DE and one.text[:1].islower()
+            return adjective or before.lower() not in _GENDERS.get(self._language, ())
+        noun = _QUALIFIED.match(self._text, one.end)
+        qualified = noun is not None and noun[1] not in GO_ON_EN
+        said = one.text.lower()
+        apart = before in _PREPOSITIONS or (noun is not None and qualified and noun[1] not in self._acts)
+        if not apart and not self._acts.isdisjoint(said.split()):
+            return False  # The fuel that `fill_fuel_tank` fills.
+        if qualified and noun is not None and said not in _FOR_ALL and not self._knows(noun[1]):
+            return False  # A business meeting, where a flight has a business class.
+        return qualified or before not in ("", "the", "my")
+
+    def _knows(self, noun: str) -> bool:
+        return noun in self._served or noun.removesuffix("s") in self._served or f"{noun}s" in self._served
+
+    def _is_told(self, one: Mention, before: str) -> bool:
+        """Whether a number counts what is only told of: `two flights were late`, `and five cousins`."""
+        counted = PLURAL.match(self._text, one.end) if self._language is Language.EN else None
+        if counted is None:
+            return False
+        if _TOLD.match(self._text, counted.end()):
+            return True
+        beside = before in ("and", "with") and not _DIGIT.search(one.text)
+        return beside and not self._knows(counted[0].split()[-1])
+
+
+@lru_cache(256)
+def _list_named(keyed: ToolListKey) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of the tools' names, and those with the words of their parameters."""
+    acts = frozenset(word for tool in keyed.tools for word in split_name(tool.name))
+    parameters = list_once(keyed)
+    chosen = {word for one in parameters for option in one.options for word in option.lower().split()}
+    described = {word for tool in keyed.tools for word in _list_described(tool.parameters)}
+    return acts, acts | chosen | described | {word for one in parameters for word in one.words}
+
+
+def _list_described(schema: Mapping[str, Any]) -> Iterator[str]:
+    """The words in which a tool describes its parameters."""
+    properties = schema.get("properties")
+    for member in properties.values() if isinstance(properties, Mapping) else ():
+        if isinstance(member, Mapping) and isinstance(member.get("description"), str):
+            yield from list_text_words(member["description"])
+
+
+_PREPOSITIONS = frozenset("as at by for from in of on to with".split())
+_FOR_ALL = frozenset(
+    """
+    advanced american annual beginner black blue brown cheap chinese cold daily deluxe expensive extra fast
+    female french gray green grey high hot indian intermediate italian japanese large local long low luxury
+    male medium mexican monthly new old orange pink purple quarterly red short silver slow small spanish
+    standard thai vegan vegetarian weekly white yearly yellow
+    """.split()
+)
+"""Options that stand before any noun, and their rivals too."""
+
+
+_TOLD = re.compile(
+    r" (?:(?:already|earlier|have|has|had|also|just) )?"
+    r"(?:was|were|are|got|failed|came|went|said|did|paid|arrived|left|cancelled|canceled|been)\b"
+)
+"""What is said of something that the user doesn't ask for."""
+_QUALIFIED = re.compile(r" ([a-z]{3,})\b")
+_GENDERS = {
+    Language.DE: frozenset(
+        "am beim das dem den der des die ein eine einem einen einer im ins vom zum zur".split()
+    ),
+    Language.ES: frozenset("al del el la los las un una".split()),
+    Language.FR: frozenset("au aux du la le les un une".split()),
+}
+"""Articles, and what is contracted with one: a rival may be of another gender, `im Loge`."""
 
 _MOST_NAMES = 3
 
