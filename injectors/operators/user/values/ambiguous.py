@@ -26,7 +26,6 @@ from crosswind.injectors.operators.user.values.left_open import (
 from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.spoken_values import SaidBefore, find_spoken
 from crosswind.injectors.operators.user.values.untyped import find_untyped
-from crosswind.injectors.operators.user.values.vague.cities import REGION
 from crosswind.injectors.operators.user.values.vague.languages import find_place
 from crosswind.injectors.operators.user.values.vague.place import (
     TOLD_LATER,
@@ -35,12 +34,18 @@ from crosswind.injectors.operators.user.values.vague.place import (
     ends_clause,
     find_word_before,
 )
+from crosswind.injectors.operators.user.values.whole_messages import (
+    WORD,
+    is_broken,
+    is_derived,
+    is_half,
+    is_stripped,
+)
 from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Half, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
-from crosswind.injectors.text.entities import UNSPACED
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
 from crosswind.injectors.text.sentences import is_prose
 from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
@@ -69,8 +74,6 @@ _SHOWS = re.compile(
     r"|a doctor|budget|price|a (?:file|folder) of mine)\b"
 )
 """Words that show by themselves that a value is open: `around eight`, `in a certain city`, `a friend`."""
-LEAST_LEFT = 3
-"""Words of a message that still asks for something."""
 _HEDGED = ("a few", "several", "a couple", "about", "between")
 """What a coarse form begins with that needs no other hedge."""
 _BARE = 0.35
@@ -144,11 +147,8 @@ _WISH = re.compile(r"\b(?:help|like to|looking for|need|please|want|wish)\b", re
 def _is_answer(text: str, spoken: list[Mention]) -> bool:
     """Whether the message says little beside its values."""
     rest = apply_edits(text, [make_edit(one.start, one.text, " ") for one in spoken])
-    words = _WORD.findall(rest)
+    words = WORD.findall(rest)
     return len(words) < LEAST_WORDS
-
-
-_WORD = re.compile(rf"[^\W{UNSPACED}]+|[{UNSPACED}]{{2}}")
 
 
 def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterator[tuple[Mention, Place]]:
@@ -159,7 +159,7 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
         if times[one.text.lower()] > 1 or (one.type in _ONE_OF_ITS_KIND and kinds[one.type] > 1):
             continue
         if is_denied(text, one, language) or (
-            language is Language.EN and (_is_half(text, one) or _is_derived(text, one))
+            language is Language.EN and (is_half(text, one) or is_derived(text, one))
         ):
             continue
         if (place := find_place(text, one, language)) is not None:
@@ -169,47 +169,15 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
             yield one, place
 
 
-def _is_half(text: str, one: Mention) -> bool:
-    """Whether a date is told in two ways, of which this is one: `Sunday 22 February`."""
-    if one.type is not ValueType.DATE:
-        return False
-    before = _DAY_BEFORE.search(text, max(0, one.start - _LONGEST_DAY), one.start)
-    return before is not None or _DATE_BEHIND.match(text, one.end) is not None
-
-
-_DAY_BEFORE = re.compile(
-    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekend|week),? (?:the )?\Z", re.IGNORECASE
-)
-_DATE_BEHIND = re.compile(
-    r",? \(?(?:on )?(?:the )?(?:\d{1,2}(?:st|nd|rd|th)?(?![\d:.]| ?[ap]m\b)|\d{4}[./-]\d{1,2}[./-]\d{1,2}"
-    r"|\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d\d)?"
-    r"|(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.? \d)",
-    re.IGNORECASE,
-)
-_LONGEST_DAY = 16
-
-
-def _is_derived(text: str, one: Mention) -> bool:
-    """Whether another day is told from this one, or this one from another: `back a week later`."""
-    return one.type is ValueType.DATE and _TOLD_FROM.search(text) is not None
-
-
-_TOLD_FROM = re.compile(
-    r"\b(?:(?:days?|nights?|weeks?|months?|years?) (?:after|ago|before|earlier|later|from (?:now|then|that))"
-    r"|the (?:day|night|week|month|year) (?:after|before)|the (?:next|following|previous|same) day)\b",
-    re.IGNORECASE,
-)
-
-
 def _draw_open(
     target: UserTarget, rng: SeededRandom, setting: Setting, found: list[tuple[Mention, Place]]
 ) -> Draw | None:
     """Leave one value open, and in most messages say so: first one that can go or be told less exactly."""
     for one, place in sorted(rng.shuffled(found), key=lambda each: _is_second_choice(each[1])):
         made = _draw_edit(target, rng, setting, one, place)
-        if made is not None and _is_broken(target.text, made.edit):
+        if made is not None and is_broken(target.text, made.edit):
             made = _draw_words(target, rng, setting, one, place)
-        if made is None or _is_stripped(target.text, made.edit) or _is_broken(target.text, made.edit):
+        if made is None or is_stripped(target.text, made.edit) or is_broken(target.text, made.edit):
             continue
         said = _draw_remark(target, rng, setting, one, place, made)
         if said is None:
@@ -228,33 +196,6 @@ def _draw_open(
 def _is_second_choice(place: Place) -> bool:
     """Whether only words stand for the value that tell nothing of it: `this company`."""
     return place.withholds and place.dropped is None
-
-
-def _is_stripped(text: str, edit: dict[str, Any]) -> bool:
-    """Whether nothing that was asked for is left."""
-    return len(_WORD.findall(apply_edits(text, [edit]))) < LEAST_LEFT
-
-
-def _is_broken(text: str, edit: dict[str, Any]) -> bool:
-    """Whether what is left out leaves a loose word, or half of a list."""
-    stop = edit["at"] + len(edit["was"])
-    if edit["now"].strip() or edit["was"].endswith(" "):
-        return False  # It qualified a noun, which stays.
-    if edit["was"][-1:].isalpha() and REGION.match(text, stop) is not None:
-        return True  # `in Austin, Texas` without the city
-    half = _SECOND_HALF if edit["was"].startswith((" with ", " having ")) else _HALF
-    return _LOOSE.search(text[: edit["at"]]) is not None or half.match(text, stop) is not None
-
-
-_LOOSE = re.compile(
-    r"\b(?:about|an?|and|approximately|are|around|at|between|but|by|early|exactly|from|in|is|just|late|maybe|of|on|only"
-    r"|or|precisely|roughly|some ?time|than|the|to|until|was|were|with),? ?\Z"
-    r"|\b(?:that|which|who)(?: (?:also|are|can|is|only|was|will|you|we|I|they|he|she|it))* [a-z]+,? ?\Z",
-    re.IGNORECASE,
-)
-"""Words that want more, and a relative clause of which only the verb would stand: `a café that opens`."""
-_HALF = re.compile(r",? (?:and|or) (?:at|between|by|for|from|in|on|to|until|with)\b")
-_SECOND_HALF = re.compile(r",? (?:and|or) (?:an?|at|by|for|from|in|on|the|to|with|\d)")
 
 
 def _draw_remark(
