@@ -35,7 +35,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     find_word_before,
 )
 from crosswind.injectors.operators.user.values.whole_messages import (
-    WORD,
+    is_answer,
     is_broken,
     is_derived,
     is_half,
@@ -52,9 +52,6 @@ from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 from crosswind.injectors.wording import written_form
-
-LEAST_WORDS = 5
-"""Words that a later message has beside its values, where it isn't an answer: no answer is vague."""
 
 LONGEST = 20_000
 """Characters of a text that a user may leave a value open in. Longer ones are documents."""
@@ -112,7 +109,7 @@ class Ambiguous:
             return {"edits": [], "withheld": [], UNABLE: TOO_LONG} if reported else None
         said = SaidBefore(target)
         spoken = [one for one in find_spoken(target) if one.text not in said]
-        if target.ordinal > 0 and _is_answer(target.text, spoken):
+        if target.ordinal > 0 and is_answer(target.text, spoken):
             return None
         setting = find_setting(target)
         if setting is None:
@@ -142,13 +139,6 @@ def _is_statement(text: str) -> bool:
 
 _LONG = 300
 _WISH = re.compile(r"\b(?:help|like to|looking for|need|please|want|wish)\b", re.IGNORECASE)
-
-
-def _is_answer(text: str, spoken: list[Mention]) -> bool:
-    """Whether the message says little beside its values."""
-    rest = apply_edits(text, [make_edit(one.start, one.text, " ") for one in spoken])
-    words = WORD.findall(rest)
-    return len(words) < LEAST_WORDS
 
 
 def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterator[tuple[Mention, Place]]:

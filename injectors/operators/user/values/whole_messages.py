@@ -1,4 +1,4 @@
-"""Whether an English message is whole without a value, and whether it still tells it elsewhere."""
+"""Whether a message is whole without a value, still tells it elsewhere, or answers with it alone."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ import re
 from typing import Any
 
 from crosswind.injectors.operators.user.values.vague.cities import REGION
-from crosswind.injectors.text.edits import apply_edits
+from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.entities import UNSPACED
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
+LEAST_WORDS = 5
+"""Words that a later message has beside its values, where it isn't an answer: no answer is vague."""
 LEAST_LEFT = 3
 """Words of a message that still asks for something."""
 WORD = re.compile(rf"[^\W{UNSPACED}]+|[{UNSPACED}]{{2}}")
+
+
+def is_answer(text: str, spoken: list[Mention]) -> bool:
+    """Whether the message says little beside its values."""
+    rest = apply_edits(text, [make_edit(one.start, one.text, " ") for one in spoken])
+    words = WORD.findall(rest)
+    return len(words) < LEAST_WORDS
 
 
 def is_half(text: str, one: Mention) -> bool:
