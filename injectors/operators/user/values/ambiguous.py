@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -26,13 +27,25 @@ from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.spoken_values import SaidBefore, find_spoken
 from crosswind.injectors.operators.user.values.untyped import find_untyped
 from crosswind.injectors.operators.user.values.vague.languages import find_place
-from crosswind.injectors.operators.user.values.vague.place import Place, accept_all, find_word_before
+from crosswind.injectors.operators.user.values.vague.place import (
+    TOLD_LATER,
+    Place,
+    accept_all,
+    ends_clause,
+    find_word_before,
+)
+from crosswind.injectors.operators.user.values.whole_messages import (
+    is_answer,
+    is_broken,
+    is_derived,
+    is_half,
+    is_stripped,
+)
 from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Half, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
-from crosswind.injectors.text.entities import UNSPACED
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
 from crosswind.injectors.text.sentences import is_prose
 from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
@@ -40,23 +53,27 @@ from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 from crosswind.injectors.wording import written_form
 
-LEAST_WORDS = 5
-"""Words that a later message has beside its values, where it isn't an answer: no answer is vague."""
-
 LONGEST = 20_000
 """Characters of a text that a user may leave a value open in. Longer ones are documents."""
 TOO_LONG = f"the text has more than {LONGEST} characters, so it is no message that a user leaves open"
 NOBODY = "nobody could be asked for what the user would leave open"
 _ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
-_LEFT_OUT = 0.4
+_LEFT_OUT = 0.15
 """How often a value that could be told less exactly is left out with its preposition instead."""
-_SILENT = 0.22
-"""How often the user doesn't say that the value is open."""
-LEAST_LEFT = 3
-"""Words of a message that still asks for something."""
+_SILENT = 0.75
+"""How often the user says no more where the words for the value show that it is open."""
+_SHOWS = re.compile(
+    r"\b(?:about|around|roughly|or so|or two|some ?(?:day|time)|some point|one day|(?:in|within) the next"
+    r"|a certain|a particular|some number of|my favorite|[a-z]+ I like|another|a different|some money"
+    r"|a (?:bit of|little) money|a friend|a colleague|a coworker|some(?:one|body) from|one of (?:my|our|the)"
+    r"|one of those|(?:in|near|of|for|from|to) (?:my|this) (?:area|city|hometown|place|part of town)"
+    r"|nearby|close by|near me|where I (?:am|live)|near here|from here"
+    r"|a doctor|budget|price|a (?:file|folder) of mine)\b"
+)
+"""Words that show by themselves that a value is open: `around eight`, `in a certain city`, `a friend`."""
 _HEDGED = ("a few", "several", "a couple", "about", "between")
 """What a coarse form begins with that needs no other hedge."""
-_BARE = 0.7
+_BARE = 0.35
 """How often a coarse form stands by itself."""
 _SHORTENED = 0.6
 """How often a value that has such words is told by a part of it, or by what it lies in."""
@@ -69,7 +86,7 @@ _SHORTENED = 0.6
     aliases=("ambiguity",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
     effect=Effect.ADDS,
-    version=11,
+    version=12,
 )
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
@@ -92,7 +109,7 @@ class Ambiguous:
             return {"edits": [], "withheld": [], UNABLE: TOO_LONG} if reported else None
         said = SaidBefore(target)
         spoken = [one for one in find_spoken(target) if one.text not in said]
-        if target.ordinal > 0 and _is_answer(target.text, spoken):
+        if target.ordinal > 0 and is_answer(target.text, spoken):
             return None
         setting = find_setting(target)
         if setting is None:
@@ -124,16 +141,6 @@ _LONG = 300
 _WISH = re.compile(r"\b(?:help|like to|looking for|need|please|want|wish)\b", re.IGNORECASE)
 
 
-def _is_answer(text: str, spoken: list[Mention]) -> bool:
-    """Whether the message says little beside its values."""
-    rest = apply_edits(text, [make_edit(one.start, one.text, " ") for one in spoken])
-    words = _WORD.findall(rest)
-    return len(words) < LEAST_WORDS
-
-
-_WORD = re.compile(rf"[^\W{UNSPACED}]+|[{UNSPACED}]{{2}}")
-
-
 def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterator[tuple[Mention, Place]]:
     """The values that can be made vague, each with its place."""
     kinds, times = Counter(one.type for one in spoken), Counter(one.text.lower() for one in spoken)
@@ -141,7 +148,9 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
         # A second one of its kind could be taken for it; one that is said twice would still be told.
         if times[one.text.lower()] > 1 or (one.type in _ONE_OF_ITS_KIND and kinds[one.type] > 1):
             continue
-        if is_denied(text, one, language) or (language is Language.EN and _is_half(text, one)):
+        if is_denied(text, one, language) or (
+            language is Language.EN and (is_half(text, one) or is_derived(text, one))
+        ):
             continue
         if (place := find_place(text, one, language)) is not None:
             if place.value is not None:
@@ -150,35 +159,15 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
             yield one, place
 
 
-def _is_half(text: str, one: Mention) -> bool:
-    """Whether a date is told in two ways, of which this is one: `Sunday 22 February`."""
-    if one.type is not ValueType.DATE:
-        return False
-    before = _DAY_BEFORE.search(text, max(0, one.start - _LONGEST_DAY), one.start)
-    return before is not None or _DATE_BEHIND.match(text, one.end) is not None
-
-
-_DAY_BEFORE = re.compile(
-    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekend|week),? (?:the )?\Z", re.IGNORECASE
-)
-_DATE_BEHIND = re.compile(
-    r",? \(?(?:on )?(?:the )?(?:\d{1,2}(?:st|nd|rd|th)?(?![\d:.]| ?[ap]m\b)|\d{4}[./-]\d{1,2}[./-]\d{1,2}"
-    r"|\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d\d)?"
-    r"|(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.? \d)",
-    re.IGNORECASE,
-)
-_LONGEST_DAY = 16
-
-
 def _draw_open(
     target: UserTarget, rng: SeededRandom, setting: Setting, found: list[tuple[Mention, Place]]
 ) -> Draw | None:
     """Leave one value open, and in most messages say so: first one that can go or be told less exactly."""
     for one, place in sorted(rng.shuffled(found), key=lambda each: _is_second_choice(each[1])):
         made = _draw_edit(target, rng, setting, one, place)
-        if made is not None and _is_broken(target.text, made.edit):
+        if made is not None and is_broken(target.text, made.edit):
             made = _draw_words(target, rng, setting, one, place)
-        if made is None or _is_stripped(target.text, made.edit) or _is_broken(target.text, made.edit):
+        if made is None or is_stripped(target.text, made.edit) or is_broken(target.text, made.edit):
             continue
         said = _draw_remark(target, rng, setting, one, place, made)
         if said is None:
@@ -199,40 +188,23 @@ def _is_second_choice(place: Place) -> bool:
     return place.withholds and place.dropped is None
 
 
-def _is_stripped(text: str, edit: dict[str, Any]) -> bool:
-    """Whether nothing that was asked for is left."""
-    return len(_WORD.findall(apply_edits(text, [edit]))) < LEAST_LEFT
-
-
-def _is_broken(text: str, edit: dict[str, Any]) -> bool:
-    """Whether what is left out leaves a loose word, or half of a list."""
-    if edit["now"].strip() or edit["was"].endswith(" "):
-        return False  # It qualified a noun, which stays.
-    stop = edit["at"] + len(edit["was"])
-    half = _SECOND_HALF if edit["was"].startswith((" with ", " having ")) else _HALF
-    return _LOOSE.search(text[: edit["at"]]) is not None or half.match(text, stop) is not None
-
-
-_LOOSE = re.compile(
-    r"\b(?:an?|and|are|at|between|but|by|from|in|is|of|on|or|than|the|to|was|were|with),? ?\Z", re.IGNORECASE
-)
-_HALF = re.compile(r",? (?:and|or) (?:at|between|by|for|from|in|on|to|until|with)\b")
-_SECOND_HALF = re.compile(r",? (?:and|or) (?:an?|at|by|for|from|in|on|the|to|with|\d)")
-
-
 def _draw_remark(
     target: UserTarget, rng: SeededRandom, setting: Setting, one: Mention, place: Place, made: _Made
 ) -> Remark | None:
     """The edits, with what the user says of the open value, if they say anything."""
     if setting.language is not Language.EN:
         return draw_remark(target, rng, setting, made.edit, None, one.type)
-    if rng.chance(_SILENT):
+    told = made.edit["now"].endswith((TOLD_LATER, _IN_TEST[-1][1]))
+    if told or (_SHOWS.search(made.edit["now"]) is not None and rng.chance(_SILENT)):
         return Remark([made.edit], "")
-    thing = name_open(one, place, coarse=made.form is not None, rng=rng)
+    coarse = made.form is not None or made.edit["now"].startswith("few")
+    if not coarse and place.called == "full name":
+        place = replace(place, called=None)
+    thing = name_open(one, place, coarse=coarse, half=target.branch.half, rng=rng)
     named = None if thing is None else (thing, ask_which(one, place, thing, rng))
     numbered = thing is not None and thing.endswith((" number", " ID"))
     kind = ValueType.ID if numbered else place.type or one.type
-    return draw_remark(target, rng, setting, made.edit, named, kind) or Remark([made.edit], "")
+    return draw_remark(target, rng, setting, made.edit, named, kind, coarse=coarse)
 
 
 class _Made(msgspec.Struct, frozen=True, gc=False):
@@ -262,8 +234,9 @@ def _draw_words(
 ) -> _Made | None:
     """Words that stand for the value: a part of it, a coarse form, or a phrase from the packs."""
     text, accept, language = target.text, place.accept, setting.language
-    if place.forms and (accept is None or rng.chance(_SHORTENED)):
-        said = rng.choice(place.forms)
+    parts = place.forms if ends_clause(text, place.end) else tuple(filter(_fits_within, place.forms))
+    if parts and (accept is None or rng.chance(_SHORTENED)):
+        said = _word_in_half(rng.choice(parts), target.branch.half)
         edit = _replace(text, place.start, place.end, place.join(said, said))
         return None if edit is None else _Made(edit, form=None if place.withholds else said)
     if accept is None:
@@ -281,6 +254,26 @@ def _draw_words(
     coarse = form if form is not None and form in phrase.text else None
     edit = _replace(text, place.start, place.end, place.join(phrase.text, coarse))
     return None if edit is None else _Made(edit, phrase.entry, coarse)
+
+
+def _word_in_half(form: str, half: Half) -> str:
+    """The form, in the test half with words that the other half hasn't."""
+    if half is Half.TEST:
+        for word, other in _IN_TEST:
+            form = form.replace(word, other)
+    return form
+
+
+_IN_TEST = (
+    ("a certain number of", "some number of"),
+    ("a certain ", "a particular "),
+    (TOLD_LATER, "to be named later"),
+)
+
+
+def _fits_within(form: str) -> bool:
+    """Whether the sentence can go on behind it."""
+    return TOLD_LATER not in form
 
 
 def _draw_vague(

@@ -19,7 +19,7 @@ from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Asked
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import UserTarget
+from crosswind.injectors.targets import Half, UserTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.known_names import COUNTRIES
@@ -27,12 +27,12 @@ from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
 NAME = "user.ambiguous"
-_NAMED, _WITHIN, _NOTES, _LACKS, _TAIL = 0.65, 0.2, 0.5, 0.35, 0.2
+_NAMED, _WITHIN, _NOTES, _LACKS, _TAIL = 0.85, 0.3, 0.45, 0.35, 0.25
 """How often the user names what is open; and of these, how often in brackets behind the value, as what is
 still to be decided, as what they haven't got, and at the end of the last sentence."""
 _BREAKS = ("", "", "", "\n", "\n\n")
 """What separates a sentence from the message before it; empty: what the text asks for."""
-_HOW_EXACT = ("", "", "", "exact ", "precise ")
+_HOW_EXACT = {Half.TRAIN: ("exact ",), Half.TEST: ("precise ",)}
 """What is left open of a value that is told less exactly."""
 _NAME_OF = "name of the "
 _MOST_WORDS = 3
@@ -90,17 +90,17 @@ _PLAIN = make_words(
     deadline deposit depth destination diet dimensions disease distance dose drug fare fee flavor flavour
     game genre grade height hotel hour humidity industry ingredient interest language league length level
     limit location make mass medication model month movie museum name neighborhood number numbers payment
-    percentage player playlist priority price product question quantity radius range rate rating recipe region
-    restaurant room rooms salary school season series shape shop size song species speed sport start state
-    station stock store street style subject team temperature theme time times timezone title topic town
-    duration university value values venue volume wavelength weather weight width year zone
+    percentage point player playlist priority price product question quantity radius range rate rating recipe
+    region restaurant room rooms salary school season series shape shop size song species speed sport start
+    state station stock store street style subject team temperature theme time times timezone title topic town
+    duration type unit units university value values venue volume wavelength weather weight width year zone
     """
 )
 """Nouns of parameters that users say, too."""
 _NUMBERED = make_words("friend patient employee user customer device vehicle")
 
 
-def name_open(one: Mention, place: Place, *, coarse: bool, rng: SeededRandom) -> str | None:
+def name_open(one: Mention, place: Place, *, coarse: bool, half: Half, rng: SeededRandom) -> str | None:
     """What an English user calls the value, without an article: `exact date`, `order number`. None where
     nothing says it in a word of theirs."""
     thing = place.called or _name_by_type(one, place)
@@ -110,11 +110,11 @@ def name_open(one: Mention, place: Place, *, coarse: bool, rng: SeededRandom) ->
     if thing in _RECEIVERS:
         thing = "name"
     elif thing in _CALLED_BY_NAME - {"name"}:
-        thing = f"{_NAME_OF}{thing}"
+        thing = f"{_NAME_OF}{thing}" if half is Half.TRAIN else f"{thing} name"
     counted = thing is not None and _COUNTED.fullmatch(thing) is not None
     if thing is None or not (counted or thing.rpartition(" ")[2] in _PLAIN | {"ID", "address"}):
         return None
-    exact = rng.choice(_HOW_EXACT) if coarse and not counted else ""
+    exact = rng.choice(_HOW_EXACT[half]) if coarse else ""
     return thing if thing.startswith("full ") else f"{exact}{thing}"
 
 
@@ -160,8 +160,9 @@ def _strip(thing: str | None) -> str | None:
 
 def ask_which(one: Mention, place: Place, thing: str, rng: SeededRandom) -> str:
     """The same as the object of what the user says: `the date`, `which day`."""
+    exact = next((word for word in ("exact ", "precise ") if thing.startswith(word)), "")
     asked = tuple(
-        form.format(thing.removeprefix("exact ").removeprefix("precise ").removeprefix(_NAME_OF))
+        form.format(thing.removeprefix(exact).removeprefix(_NAME_OF).removesuffix(" name"))
         for form in _ASKED.get(_kind_of(one, place), ())
     )
     if thing in ("name", "full name"):
@@ -173,6 +174,10 @@ def ask_which(one: Mention, place: Place, thing: str, rng: SeededRandom) -> str:
     counted = _COUNTED.fullmatch(thing)
     if counted is not None:
         asked = (f"how many {counted[1]}",)
+    if exact == "precise ":
+        asked = ()
+    elif exact:
+        asked = tuple(one if one.endswith("exactly") else f"{one} exactly" for one in asked)
     return rng.choice(asked) if asked and rng.chance(_AS_QUESTION) else f"the {thing}"
 
 
@@ -206,13 +211,17 @@ def draw_remark(
     edit: dict[str, Any],
     thing: tuple[str, str] | None,
     type: ValueType,
+    *,
+    coarse: bool = False,
 ) -> Remark | None:
     """The value's edit with what says that something is left open; None where the message has no place for
-    that. `thing` is what the user calls the value; without it, they ask what else the agent needs."""
+    that. `thing` is what the user calls the value; without it, they say that something is open. Nothing is
+    missing where it is told less exactly (`coarse`)."""
     text, english = target.text, setting.language is Language.EN
     if not find_places(text, target.own).behind:
         return None
-    draw = _Draw(target, rng, setting, thing, type, find_asked(target.own) if english else frozenset())
+    asked = find_asked(target.own) if english else frozenset()
+    draw = _Draw(target, rng, setting, thing, type, asked, coarse)
     if english and (thing is None or not rng.chance(_NAMED)):
         found = draw.draw("offer", lambda entry: not _is_named(entry))
         return (
@@ -235,8 +244,8 @@ def draw_remark(
 _KEPT = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
 """What people have written down somewhere."""
 _SETTLED = re.compile(
-    r"(?i)\b(?:block|booked|bought|cancel|delete|exchange|lost|missed|ordered|paid|purchased|received|refund|remove"
-    r"|return|track|used|was|were)\b"
+    r"(?i)\b(?:block|booked|bought|cancel|delete|did|exchange|log|lost|missed|ordered|paid|purchased|ran|received|record|refund"
+    r"|remove|return|track|used|was|were)\b"
 )
 """What tells of a value that isn't to be decided any more."""
 
@@ -254,8 +263,14 @@ def _draw_within(draw: _Draw, edit: dict[str, Any]) -> Remark | None:
     if not draw.rng.chance(_TAIL) or _PASSED_ON.search(text, stop) is not None:
         return None
     end = _find_tail(text, stop)
-    found = None if end is None else draw.draw("within", lambda entry: not entry.text.startswith("("))
-    return None if found is None or end is None else Remark([edit, make_edit(end, "", found[0])], found[1])
+    if end is None:
+        return None
+    asks = text.endswith("?")
+    found = draw.draw("within", lambda entry: entry.text.startswith("(") or not asks)
+    if found is None:
+        return None
+    lead = " " if found[0].startswith("(") else ""
+    return Remark([edit, make_edit(end, "", f"{lead}{found[0]}")], found[1])
 
 
 def _append(
@@ -280,6 +295,8 @@ class _Draw(msgspec.Struct, frozen=True, gc=False):
     type: ValueType
     asked: frozenset[Asked]
     """What an English message asks for: only in an action, the user decides on a value."""
+    coarse: bool = False
+    """Whether the value is told less exactly."""
 
     def draw(self, part: str, accept: Any = None) -> tuple[str, str] | None:
         slots = {} if self.thing is None else dict(zip(("thing", "which"), self.thing, strict=True))
@@ -300,6 +317,7 @@ class _Draw(msgspec.Struct, frozen=True, gc=False):
                     (accept is None or accept(entry))
                     and (bool(entry.fits) or not typed)
                     and _fits(entry, self.thing)
+                    and not (self.coarse and _MISSED.search(entry.text))
                     and asks_for(entry.asks, self.asked)
                     and (part == "within" or is_small(self.target.own) or not is_small(entry.text))
                 ),
@@ -329,7 +347,12 @@ def _fits(entry: Entry, thing: tuple[str, str] | None) -> bool:
     return not (_ARTICLE.search(entry.text) and thing[0].startswith(_NO_ARTICLE))
 
 
-_QUESTION = re.compile(r"\b(?:certain|know|me|sure)\}? \{which\}")
+_MISSED = re.compile(
+    r"(?i)\b(?:didn['’]t|escapes|find the|forgot|haven['’]t (?:said|thought)|isn['’]t in|left|missing|never"
+    r"|out|skipped|slipped|not in|not everything|incomplete|one more|another detail)\b|thing\} \(?\{one:tbd"
+)
+"""What nobody says of a value that is told, though less exactly."""
+_QUESTION = re.compile(r"\b(?:certain|idea|know|me|sure)\}? \{which\}")
 """What only a question follows: nobody writes `not sure the date`."""
 _AGREES = re.compile(r"\{thing\} (?:\{one:)?(?:comes|escapes|follows|is|isn)\b")
 """A verb in the singular."""
@@ -346,12 +369,12 @@ _PASSED_ON = re.compile(r"\b(?:reminding|saying|tell|telling|that)\b")
 
 
 def _find_tail(text: str, stop: int) -> int | None:
-    """Where the last sentence can go on, if the value is in it: at its end, before its full stop."""
+    """Where the last sentence can go on, if the value is in it: at its end, before its mark."""
     end = len(text) if text[-1:].isalpha() else len(text) - 1
     whole = end >= stop and _SENTENCE.search(text, stop, end) is None
     begin = max((found.end() for found in _SENTENCE.finditer(text, 0, stop)), default=0)
     whole = whole and len(text[begin:].split()) >= _LEAST_WORDS
-    return end if whole and re.search(r"[A-Za-z]{3}\.?\Z", text) is not None else None
+    return end if whole and re.search(r"[A-Za-z]{3}[.?]?\Z", text) is not None else None
 
 
 _LEAST_WORDS = 5

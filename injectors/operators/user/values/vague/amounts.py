@@ -12,6 +12,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     ends_clause,
     find_next_word,
     find_word_before,
+    list_certain,
     list_unnamed,
     withhold,
 )
@@ -90,9 +91,7 @@ def _find_plain(text: str, one: Mention, before: str) -> Place | None:
     counted = _COUNTED.match(text, end)
     if counted is None or find_next_word(text, end) in UNITS or before not in _BEFORE_COUNT:
         return None
-    few = (
-        ("a few {}", "several {}") if 2 < int(one.text) <= _MOST_FEW else ("a number of {}", "a bunch of {}")
-    )
+    few = ("a few {}", "several {}") if 2 < int(one.text) <= _MOST_FEW else ("a certain number of {}",)
     forms = tuple(form.format(text[end + 1 : counted.end()]) for form in few)
     if int(one.text) <= 2:
         return None
@@ -108,11 +107,16 @@ _PARTY = make_words("2 3 4 5 6 7 8 two three four five six seven eight")
 _STATED = re.compile(r"(?<=\w) whose (?P<noun>(?:[a-z]+ )?(?P<head>[a-z]+)) (?:is|are) $")
 
 
+_MORE_STATED = re.compile(r"(?: units)?,? and (?:whose |the |its )?[a-z]+ (?:is|are) ")
+
+
 def _find_stated(text: str, one: Mention) -> Place | None:
     """`whose radius is 4`."""
     found = _STATED.search(text, max(0, one.start - 40), one.start)
     unit = _UNIT.match(text, one.end)
     stop = unit.end() if unit is not None and unit[0].strip() not in GO_ON else one.end
+    if _MORE_STATED.match(text, stop):
+        return None
     if found is None or found["head"] not in (one.thing or "").split():
         return None
     if not _stops(text, stop):
@@ -146,7 +150,7 @@ def _find_year(text: str, start: int, end: int, before: str, *, stops: bool) -> 
         forms = list_decades(int(text[start:end]))[1:2] if late and before in ("after", "before") else ()
         return Place(start, end, None, forms=forms, called="year", type=ValueType.DATE) if forms else None
     if before == "the" and (season := _SEASON.match(text, end)) is not None:
-        return withhold(start - len("the "), season.end(), list_unnamed("season")[-1:], "season")
+        return withhold(start - len("the "), season.end(), list_certain("season"), "season")
     if before in ("a", "the", "my") and _MADE.match(text, end) is not None:
         return Place(start, end + 1, dropped="", called="year", value=(start, end))
     return None

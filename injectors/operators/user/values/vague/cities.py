@@ -7,6 +7,7 @@ import re
 from crosswind.injectors.operators.user.values.shortened import list_wider
 from crosswind.injectors.operators.user.values.small_words import GO_ON, make_words, qualifies
 from crosswind.injectors.operators.user.values.vague.place import Place, find_word_before, leave_out
+from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GROUPS, MORE_PLACES
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
@@ -58,7 +59,10 @@ def _find_town(  # noqa: PLR0911
                 value=value,
             )
             return leave_out(place, text, GO_ON)
-        return _cut(leave_out(Place(head, end, None), text, GO_ON | _ADVERBS), value)
+        gone = _cut(leave_out(Place(head, end, None), text, GO_ON | _ADVERBS), value)
+        if before != "in" or gone is None or one.text not in CITY_NAMES:
+            return gone
+        return Place(head, end, _is_around, thing="city", type=ValueType.PLACE, value=value).or_dropped(gone)
     told = _TOLD.match(text, end) is not None
     if before in ("of", "for") and one.text in CITY_NAMES and lead and lead not in _OF_NAME and not told:
         ways = _WAYS[before]
@@ -79,6 +83,14 @@ def _find_town(  # noqa: PLR0911
         called = "destination" if before == "to" else "starting point"
         return _cut(leave_out(Place(head, end, None), text, GO_ON), value, called)
     return None
+
+
+def _is_around(entry: Entry) -> bool:
+    """Whether it fits whatever is, or happens, in a city."""
+    return _AROUND.fullmatch(entry.text) is not None
+
+
+_AROUND = re.compile(r"(?:in (?:my|this) area|around here|near me|near where I am|close to where I live)")
 
 
 def _cut(whole: Place, value: tuple[int, int], called: str | None = None) -> Place | None:

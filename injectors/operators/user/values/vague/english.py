@@ -52,6 +52,8 @@ def find_place(text: str, one: Mention) -> Place | None:
         end = part.end()
     if re.match(r"['’]s\b|[-/_@'’]\w|\w|%", text[end : end + 3]) or _IN_WORD.match(text[:start][-1:]):
         return None
+    if (one.type in _RANGED and _is_part(text, one)) or _is_weekday(one):
+        return None
     if (ranged := _find_range(text, one)) is not None:
         return ranged
     if one.type in _RANGED and is_of_range(text, one):
@@ -78,6 +80,29 @@ def find_place(text: str, one: Mention) -> Place | None:
         return said[:1].upper() + said[1:] if opens else said
 
     return place.with_join(put)
+
+
+def _is_part(text: str, one: Mention) -> bool:
+    """Whether more of the amount stands beside the value: `20 million`, `1 hour and 30 minutes`."""
+    if _SCALED.match(text, one.end) or _COMPOUND.match(text, one.end):
+        return True
+    return _COMPOUNDED.search(text, max(0, one.start - _LONGEST_UNIT), one.start) is not None
+
+
+def _is_weekday(one: Mention) -> bool:
+    """Whether a day was taken for a name: `on Sundays`."""
+    return one.type is not ValueType.DATE and one.text.lower().removesuffix("s") in _WEEKDAYS
+
+
+_WEEKDAYS = make_words("monday tuesday wednesday thursday friday saturday sunday weekday weekend")
+_SCALED = re.compile(r" ?(?:hundred|thousand|million|billion|trillion|dozen|k|mn|bn)\b", re.IGNORECASE)
+_LASTS = r"(?:sec(?:ond)?s?|min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|months?|years?|feet|foot|ft|pounds|lbs?)"
+_PARTS = (
+    r"(?:sec(?:ond)?s?|min(?:ute)?s?|h(?:ou)?rs?|days?|nights?|weeks?|months?|inch(?:es)?|ounces|oz|cents)"
+)
+_COMPOUND = re.compile(rf"(?: ?{_LASTS})?,? (?:and )?(?:(?:a|one) half|\d+ ?{_PARTS})\b")
+_COMPOUNDED = re.compile(rf"\b\w+ ?{_LASTS},? (?:and )?\Z")
+_LONGEST_UNIT = 24
 
 
 def _find_range(text: str, one: Mention) -> Place | None:

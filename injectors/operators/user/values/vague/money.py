@@ -24,6 +24,12 @@ _BUDGET = re.compile(
     re.IGNORECASE,
 )
 _COSTS = re.compile(r"(?:\b(?:is|are|be|was|were|costs?|priced|stays?|comes?)|['’]s|['’]re)$")
+CALCULATES = re.compile(
+    r"\b(?:calculate|compute|convert|determine|estimate|work out|solve"
+    r"|how (?:much|many|far|fast|long|high|big)|what(?:['’]s| (?:is|are|was|were|will|would)| [a-z]+))\b",
+    re.IGNORECASE,
+)
+"""What asks for something to be worked out, for which nobody rounds."""
 CONVERTED = re.compile(
     r"\b(?:how (?:much|many [a-z]+) (?:is|are)|change|convert|exchange|swap|turn|worth of|value of) [$€£]?$",
     re.IGNORECASE,
@@ -42,8 +48,13 @@ def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Pl
     if unit.isalpha() and unit not in ("USD", "EUR", "GBP") and CONVERTED.search(ahead):
         asked = re.search(r"\bhow m", ahead, re.IGNORECASE) is not None
         own = withhold(start, end, (f"some {unit}", f"my {unit}"), "amount")
-        return _round_money(one, start, end) if asked else own
-    return None if qualifies(text, end) else _find_amount(one, ahead, start, end, before)
+        return own if not asked else withhold(start, end, (f"a certain number of {unit}",), "amount")
+    if qualifies(text, end):
+        return None
+    place = _find_amount(one, ahead, start, end, before)
+    if place is not None and place.forms and CALCULATES.search(text) is not None:
+        return withhold(start, end, ("a certain amount", "a certain sum"), place.called or "amount")
+    return place
 
 
 def _find_budget(text: str, limit: re.Match[str], start: int, end: int) -> Place | None:

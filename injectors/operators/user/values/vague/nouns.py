@@ -11,10 +11,12 @@ from crosswind.injectors.operators.user.values.small_words import GO_ON, is_smal
 from crosswind.injectors.operators.user.values.vague.cities import CITY_NAMES, NO_PLACES, REGION
 from crosswind.injectors.operators.user.values.vague.others import LANGUAGES
 from crosswind.injectors.operators.user.values.vague.place import (
+    TOLD_LATER,
     Place,
     ends_clause,
     find_next_word,
     find_word_before,
+    list_certain,
     list_unnamed,
     withhold,
 )
@@ -89,7 +91,7 @@ def find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
     if one.literal or kind is None or _NAME_GOES_ON.match(text, end) or not _stops(text, end, before):
         return None
     told = before == "by" and find_word_before(text, start - len("by ")) in DONE_BY
-    forms = list_unnamed(kind)[:2] if told else list_unnamed(kind)
+    forms = (f"this {kind}", *list_certain(kind)) if told else list_unnamed(kind)
     type = ValueType.OPTION if one.type is ValueType.NAME else None
     return withhold(start, end, forms, kind, type=type, value=(one.start, end))
 
@@ -150,7 +152,7 @@ def _find_owner(text: str, one: Mention, start: int, end: int) -> Place | None:
         or before == "the"
     ):
         return None
-    forms = tuple(f"{unnamed}'s" for unnamed in list_unnamed(kind))
+    forms = tuple(f"{unnamed}'s" for unnamed in list_unnamed(kind) if TOLD_LATER not in unnamed)
     return withhold(start, end, forms, kind, value=(start, end - 2))
 
 

@@ -85,13 +85,22 @@ def withhold(
     return Place(start, end, None, forms=forms, withholds=True, called=called, type=type, value=at)
 
 
+TOLD_LATER = "I'll give you in a minute"
+
+
+def list_certain(noun: str) -> tuple[str, ...]:
+    """Words for a thing that the user is going to tell."""
+    article = "an" if noun[0] in "aeiou" else "a"
+    return (f"a certain {noun}", f"{article} {noun} {TOLD_LATER}")
+
+
 def list_unnamed(noun: str) -> tuple[str, ...]:
     """Words that point at a thing without its name: `this city`, `my favorite artist`."""
     if noun == "language":
         return ("another language", "a different language")
     if noun in ("drug", "medicine"):
         return ("my medication", "this medication", f"this {noun}")
-    forms = [f"this {noun}", f"that {noun}"]
+    forms = [f"this {noun}", *list_certain(noun)]
     if noun in _OWNED:
         forms.insert(0, f"my {noun}")
     if noun in _MAKERS:

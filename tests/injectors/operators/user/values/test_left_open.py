@@ -21,6 +21,7 @@ WORKS = (tool("find", artist=TEXT, team=TEXT, symbol=TEXT),)
 TEAM = (tool("look_up", team=TEXT),)
 STOCK = (tool("look_up", symbol=TEXT),)
 LAB = (tool("weigh", compound=TEXT),)
+CALLS = (tool("call", duration_minutes=NUMBER),)
 CLOCK = (tool("ring", time=TEXT),)
 RESULTS = (tool("measure", unit=TEXT, compound=TEXT),)
 DEVICES = (tool("set", volume=NUMBER, temperature=NUMBER, order_id=TEXT, person_age=NUMBER),)
@@ -108,6 +109,9 @@ def test_such_values_are_left_open(tools: tuple[ToolSchema, ...], text: str, val
         (LAB, "Tell me the compound in detail, please.", "detail"),
         (SHOP, "The team moved from 5 to 7 members.", "5 to 7"),
         (RESULTS, "How long are 5 feet in inches?", "inches"),
+        (SHOP, "How many shares can I buy with 15 thousand dollars?", "15 thousand dollars"),
+        (CALLS, "Set up a call of 1 hour and 30 minutes with us.", "1 hour"),
+        (PLACES, "Come back on May 14, please, a week later than planned.", "May 14"),
         (CLOCK, "Ring at 8 in the morning and at 9 in the evening.", "8 in the morning"),
     ],
 )
