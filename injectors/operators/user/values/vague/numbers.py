@@ -254,8 +254,8 @@ def _count(text: str, start: int, end: int, before: str, noun: str, *, few: bool
     if before == "by" or (before in ("with", "in") and not few):
         return None
     if CALCULATES.search(text) is not None:
-        forms = ("some",) if text.startswith(" more", end) else ("a certain number of",)
-        return withhold(start, end, forms, _count_of(noun))
+        some = "some" if text.startswith(" more", end) else "a certain number of"
+        return withhold(start, end, (some,), _count_of(noun))
     rounded = list_rounded(read_count(text[start:end]) or 0)
     many = tuple(form for form in rounded if form.endswith(("hundred", "thousand"))) or _MANY_MORE
     forms = (
