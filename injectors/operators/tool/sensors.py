@@ -11,9 +11,9 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.phrases import find_prose
 from crosswind.injectors.operators.tool.enumerated import list_options
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
-from crosswind.injectors.operators.tool.false_figures import change_figure, is_dose, limit, step_figure
+from crosswind.injectors.operators.tool.false_figures import change_figure, limit, step_figure
 from crosswind.injectors.operators.tool.figures import read_figure, write_figure
-from crosswind.injectors.operators.tool.readings import find_readings, is_reading, is_set
+from crosswind.injectors.operators.tool.readings import find_readings, is_reading
 from crosswind.injectors.operators.tool.ties import (
     find_free,
     find_verdicts,
@@ -68,10 +68,11 @@ class Misread:
     under the same field. Items of lists, and what says how the call went, are read correctly. Half of the
     misread cells show as `?` (the paper's symbol); of the values of JSON that a sensor gives, one in five,
     and all without a neighbour, show as null or as unknown. What judges a figure beside it is read
-    correctly. A result that has no other value is misread in one digit of a reading (ours); money,
-    discounts, counts and the numbers of seats or gates are none. The receipt of a command is read
-    correctly. Nothing else says that the result is uncertain, as in the paper. Ids and what the call's
-    arguments hold are read correctly; a call that was misread as often as the profile's bounds allow
+    correctly. A result that has no other value is misread in one digit of a reading or of another quantity,
+    or shows a word without a neighbour as null, unless it is a name (ours); money, discounts, counts and the
+    numbers of seats or gates are none. The receipt of a command is read correctly. Nothing else says that
+    the result is uncertain, as in the paper. Ids and what the call's arguments hold are read correctly; a
+    call that was misread as often as the profile's bounds allow
     returns the truth.
     """
 
@@ -119,6 +120,8 @@ def _misread_words(
     if not values and first is not None and (digits := list(_misread_digits(target, facts))):
         yield digits[int(first * len(digits))]
         return
+    # A name, as of who leads a shift, is no state that something senses.
+    values = values or [one for one in found if not one.text.istitle()]
     unreads = UNREAD if _is_english(target) else UNREAD[:1]
     instrument = any(not fields.MEASURED.isdisjoint(one.words) for one in facts)
     sure = None if first is None else int(first * len(values))
@@ -131,7 +134,7 @@ def _misread_words(
         beside = _find_beside(fact, alternatives)
         senses = not fields.SENSED.isdisjoint(fact.words)
         given = senses and (instrument or not fields.SENSED.difference(AMBIGUOUS).isdisjoint(fact.words))
-        if ((given and unread) or (senses and not beside)) and fact.frame.levels == quoted:
+        if ((given and unread) or not beside) and fact.frame.levels == quoted:
             # What stands in place of a word takes its quotation marks along.
             shown = unreads if given else UNREAD[:1]
             yield start - quoted, end + quoted, shown[int(way * len(shown))]
@@ -140,10 +143,11 @@ def _misread_words(
 
 
 def _misread_digits(target: ToolResultTarget, facts: Sequence[Fact]) -> Iterator[SpanEdit]:
-    """Each reading with another last digit, up and down: nobody misreads what was set or counted."""
+    """Each reading with another last digit, or another quantity where there is none, up and down: nobody
+    misreads what was set or counted."""
+    readings = find_readings(target)
     for fact in find_free(target, facts):
-        reads = fact.kind is FactKind.FIGURE and is_reading(fact) and not is_set(fact)
-        if reads and not fact.prose and not is_dose(fact) and read_figure(fact.text):
+        if fact in readings and not fact.prose and read_figure(fact.text):
             moved = (step_figure(fact, up=up) for up in (True, False))
             yield from (fact.replace(text) for text in moved if text is not None)
 
