@@ -35,7 +35,8 @@ phrases does not look at it.
   bookings, deliveries and the like. `tool.numeric_noise` is judged on readings and quantities: sums of money
   and counted seats are no readings.
 - **Real errors**: 210 messages of real systems. 120 of them, about what has to be done first, came later:
-  without them `tool.prerequisite` was held against errors of other kinds only.
+  without them `tool.prerequisite` was held against errors of other kinds only. The phrases that find it are
+  the names of the client's own tools, one of which it has to name.
 - **Five phrases**: a decision list of at most five phrases of up to three words. **Regression**: a logistic
   regression on words and pairs of words. Both learn on one half of the conversations, and are tested on the
   other: recall at no more than 1 % of false positives.
