@@ -63,8 +63,12 @@ def _find_grain(fact: Fact, value: float) -> float:
         unit *= 5
     elif lead < 10 and unit > 1:
         unit = unit // 10 if unit > 10 else 5
-    measured = not fields.MEASURED.isdisjoint(fact.about) and not _is_stepped(fact)
-    return 1 if measured and unit > SMALL * whole else unit
+    if _is_stepped(fact):
+        return unit
+    if fields.MEASURED.isdisjoint(fact.about):
+        # What is counted is less round than what is set: 850 in tens, 1800 in fifties.
+        return unit if unit < 5 else unit // (5 if str(unit).startswith("5") else 2)
+    return 1 if unit > SMALL * whole else unit
 
 
 _PRICED = re.compile(r"\d[.,](?:99|95|90|50|49|25|75)\Z")

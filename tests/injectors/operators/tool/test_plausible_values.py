@@ -76,9 +76,9 @@ def test_what_another_tool_said_earlier_is_no_state_of_this_thing() -> None:
         ("visibility", "1800", 100),
         ("visibility", "9000", 100),
         ("fuel_price", "40.0", 5),
-        ("minutes", "120", 10),
-        ("area", "850", 50),
-        ("seats", "1250", 50),
+        ("minutes", "120", 5),
+        ("area", "850", 10),
+        ("seats", "1250", 10),
     ],
 )
 @pytest.mark.parametrize("factor", [0.7, 0.96, 1.04, 1.4])
