@@ -110,8 +110,8 @@ _WRITTEN: dict[tuple[str, str], str] = {
     ),
     ("tool.misleading", "field"): (
         "Fields by which a service says how old, how sure or how final a result is, so that it suggests a "
-        "wrong choice: `about` names the words of the results and tools beside which they may stand. `key` is "
-        "the name, `text` the value as JSON."
+        "wrong choice: `about` names the words of the results and tools beside which they may stand. `key` "
+        "is the name, `text` the value as JSON."
     ),
     ("tool.redundant", "field"): (
         "Fields that an API puts beside any answer. `key` is the name, `text` the value as JSON."
