@@ -8,7 +8,7 @@ from typing import Any
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.guard.tool_words import ACTING, READING, WRITING
 from crosswind.injectors.operators.tool.facts import split_field
-from crosswind.injectors.operators.tool.sensors import COMMANDING
+from crosswind.injectors.operators.tool.false_values.sensors import COMMANDING
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.operators.words.results import COMMANDS
 from crosswind.injectors.stacks.kinds import find_kinds, read_arguments

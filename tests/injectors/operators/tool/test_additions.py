@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from crosswind.injectors.conversation import Ref, ToolCall, ToolResult
-from crosswind.injectors.operators.tool.display_texts import display
-from crosswind.injectors.operators.tool.restatement import restate_text
+from crosswind.injectors.operators.tool.additions.display_texts import display
+from crosswind.injectors.operators.tool.additions.restatement import restate_text
 from crosswind.injectors.operators.words.empty_fields import MEANINGS
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.seeded_random import SeededRandom

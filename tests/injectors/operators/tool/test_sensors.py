@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.operators.tool.sensors import LARGEST
+from crosswind.injectors.operators.tool.false_values.sensors import LARGEST
 from crosswind.injectors.profiles.load import load
 from tests.injectors.operators.acting import (
     BAGGAGE,

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.operators.tool.facts import find_facts
-from crosswind.injectors.operators.tool.figures import read_figure, write_figure
-from crosswind.injectors.operators.tool.values import (
+from crosswind.injectors.operators.tool.false_values.figures import read_figure, write_figure
+from crosswind.injectors.operators.tool.false_values.values import (
     Alternatives,
     draw_other,
     find_earlier_word,

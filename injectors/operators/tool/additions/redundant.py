@@ -29,9 +29,13 @@ from crosswind.injectors.operators.insertion import (
 )
 from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.phrases import find_system
+from crosswind.injectors.operators.tool.additions.described_call import describe_call
+from crosswind.injectors.operators.tool.additions.restatement import (
+    restate_object,
+    restate_records,
+    restate_text,
+)
 from crosswind.injectors.operators.tool.cut_ways import is_local
-from crosswind.injectors.operators.tool.described_call import describe_call
-from crosswind.injectors.operators.tool.restatement import restate_object, restate_records, restate_text
 from crosswind.injectors.operators.words.empty_fields import AMISS
 from crosswind.injectors.operators.words.results import PAGES
 from crosswind.injectors.packs.draw import Setting, fill, list_fitting, shuffle_entries

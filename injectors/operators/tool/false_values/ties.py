@@ -15,7 +15,7 @@ from typing import Any
 
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, split_field
-from crosswind.injectors.operators.tool.figures import read_figure
+from crosswind.injectors.operators.tool.false_values.figures import read_figure
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.operators.words.vocabularies import UNDER_WAY
 from crosswind.injectors.targets import ToolClass, ToolResultTarget

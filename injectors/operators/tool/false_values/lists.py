@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from crosswind.injectors.operators.tool.values import SpanEdit
+from crosswind.injectors.operators.tool.false_values.values import SpanEdit
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_leaves import MOST

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from crosswind.injectors.operators.tool.enumerated import STATES, list_options, read_states
 from crosswind.injectors.operators.tool.facts import Fact, FactKind
-from crosswind.injectors.operators.tool.false_figures import draw_figure
+from crosswind.injectors.operators.tool.false_values.enumerated import STATES, list_options, read_states
+from crosswind.injectors.operators.tool.false_values.false_figures import draw_figure
 from crosswind.injectors.operators.words.vocabularies import LIFECYCLES, UNDER_WAY, VOCABULARIES
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolClass, ToolResultTarget

@@ -5,12 +5,17 @@ from __future__ import annotations
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.facts import FactKind, find_facts
-from crosswind.injectors.operators.tool.lists import shorten_list
-from crosswind.injectors.operators.tool.lone_facts import draw_lone
-from crosswind.injectors.operators.tool.parts import Wholes
-from crosswind.injectors.operators.tool.receipts import draw_of_receipt
-from crosswind.injectors.operators.tool.ties import find_free, writes
-from crosswind.injectors.operators.tool.values import Alternatives, draw_other, replace_spans, spread
+from crosswind.injectors.operators.tool.false_values.lists import shorten_list
+from crosswind.injectors.operators.tool.false_values.lone_facts import draw_lone
+from crosswind.injectors.operators.tool.false_values.parts import Wholes
+from crosswind.injectors.operators.tool.false_values.receipts import draw_of_receipt
+from crosswind.injectors.operators.tool.false_values.ties import find_free, writes
+from crosswind.injectors.operators.tool.false_values.values import (
+    Alternatives,
+    draw_other,
+    replace_spans,
+    spread,
+)
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 

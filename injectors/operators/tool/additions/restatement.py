@@ -10,7 +10,7 @@ from typing import Any
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.operators.insertion import Case
-from crosswind.injectors.operators.tool.display_texts import display, is_readable
+from crosswind.injectors.operators.tool.additions.display_texts import display, is_readable
 from crosswind.injectors.operators.tool.facts import split_field
 from crosswind.injectors.operators.words.empty_fields import AMISS
 from crosswind.injectors.operators.words.restatements import (

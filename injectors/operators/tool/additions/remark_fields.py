@@ -19,7 +19,7 @@ from crosswind.injectors.operators.insertion import (
     find_first_holder,
     write_key,
 )
-from crosswind.injectors.operators.tool.suggestions import to_singular
+from crosswind.injectors.operators.tool.additions.suggestions import to_singular
 from crosswind.injectors.operators.words.results import (
     CHANGING,
     ENVELOPES,

@@ -9,17 +9,17 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.phrases import find_prose
-from crosswind.injectors.operators.tool.enumerated import list_options
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
-from crosswind.injectors.operators.tool.false_figures import change_figure, limit, step_figure
-from crosswind.injectors.operators.tool.figures import read_figure, write_figure
-from crosswind.injectors.operators.tool.readings import find_readings, is_reading
-from crosswind.injectors.operators.tool.ties import (
+from crosswind.injectors.operators.tool.false_values.enumerated import list_options
+from crosswind.injectors.operators.tool.false_values.false_figures import change_figure, limit, step_figure
+from crosswind.injectors.operators.tool.false_values.figures import read_figure, write_figure
+from crosswind.injectors.operators.tool.false_values.readings import find_readings, is_reading
+from crosswind.injectors.operators.tool.false_values.ties import (
     find_free,
     find_verdicts,
     has_quotes_beside,
 )
-from crosswind.injectors.operators.tool.values import (
+from crosswind.injectors.operators.tool.false_values.values import (
     Alternatives,
     SpanEdit,
     find_neighbours,

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from crosswind.injectors.guard.tool_words import ACTING, READING, TELLING, WRITING
-from crosswind.injectors.operators.tool.options import list_near, list_things
+from crosswind.injectors.operators.tool.additions.options import list_near, list_things
 from crosswind.injectors.operators.words.results import (
     ACT_HINTS,
     ACTIONS,

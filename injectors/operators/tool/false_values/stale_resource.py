@@ -11,14 +11,14 @@ from crosswind.injectors.conversation import Site, ToolResult
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.cut_ways import changes_something
-from crosswind.injectors.operators.tool.enumerated import list_options
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
-from crosswind.injectors.operators.tool.false_figures import move_figure
-from crosswind.injectors.operators.tool.figures import read_figure
-from crosswind.injectors.operators.tool.lists import shorten_list
-from crosswind.injectors.operators.tool.parts import Wholes
-from crosswind.injectors.operators.tool.ties import find_free
-from crosswind.injectors.operators.tool.values import (
+from crosswind.injectors.operators.tool.false_values.enumerated import list_options
+from crosswind.injectors.operators.tool.false_values.false_figures import move_figure
+from crosswind.injectors.operators.tool.false_values.figures import read_figure
+from crosswind.injectors.operators.tool.false_values.lists import shorten_list
+from crosswind.injectors.operators.tool.false_values.parts import Wholes
+from crosswind.injectors.operators.tool.false_values.ties import find_free
+from crosswind.injectors.operators.tool.false_values.values import (
     Alternatives,
     draw_other,
     find_earlier_word,

@@ -25,10 +25,10 @@ from crosswind.injectors.operators.insertion import (
 )
 from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_system
-from crosswind.injectors.operators.tool.described_call import describe_call
-from crosswind.injectors.operators.tool.options import OPTIONS, Slots
-from crosswind.injectors.operators.tool.remark_fields import RemarkFields, list_entries, list_own
-from crosswind.injectors.operators.tool.suggestions import draw_suggestion
+from crosswind.injectors.operators.tool.additions.described_call import describe_call
+from crosswind.injectors.operators.tool.additions.options import OPTIONS, Slots
+from crosswind.injectors.operators.tool.additions.remark_fields import RemarkFields, list_entries, list_own
+from crosswind.injectors.operators.tool.additions.suggestions import draw_suggestion
 from crosswind.injectors.operators.words.results import ENGLISH_LEADS, LEADS
 from crosswind.injectors.packs.draw import Setting, draw_phrase, list_fitting
 from crosswind.injectors.packs.model import Entry

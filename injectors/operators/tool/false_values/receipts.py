@@ -6,8 +6,13 @@ import re
 from collections.abc import Sequence
 
 from crosswind.injectors.operators.tool.facts import Fact, FactKind
-from crosswind.injectors.operators.tool.ties import TIMES
-from crosswind.injectors.operators.tool.values import Alternatives, SpanEdit, draw_other, match_case
+from crosswind.injectors.operators.tool.false_values.ties import TIMES
+from crosswind.injectors.operators.tool.false_values.values import (
+    Alternatives,
+    SpanEdit,
+    draw_other,
+    match_case,
+)
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolResultTarget
 

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, split_field
-from crosswind.injectors.operators.tool.false_figures import is_coordinate
-from crosswind.injectors.operators.tool.figures import read_figure, write_figure
-from crosswind.injectors.operators.tool.ties import QUOTES, has_quotes_beside, is_end
-from crosswind.injectors.operators.tool.values import Alternatives, SpanEdit, draw_other
-from crosswind.injectors.operators.tool.worded_facts import find_worded
+from crosswind.injectors.operators.tool.false_values.false_figures import is_coordinate
+from crosswind.injectors.operators.tool.false_values.figures import read_figure, write_figure
+from crosswind.injectors.operators.tool.false_values.ties import QUOTES, has_quotes_beside, is_end
+from crosswind.injectors.operators.tool.false_values.values import Alternatives, SpanEdit, draw_other
+from crosswind.injectors.operators.tool.false_values.worded_facts import find_worded
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_leaves import follow, is_asked_for

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from crosswind.injectors.operators.tool.values import SpanEdit, match_case
+from crosswind.injectors.operators.tool.false_values.values import SpanEdit, match_case
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_leaves import MOST, is_asked_for

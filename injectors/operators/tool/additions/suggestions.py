@@ -14,8 +14,8 @@ from crosswind.injectors.operators.insertion import (
     find_item_gap,
     write_key,
 )
-from crosswind.injectors.operators.tool.named_calls import Suggested, draw_calls, is_english
-from crosswind.injectors.operators.tool.options import Slots
+from crosswind.injectors.operators.tool.additions.named_calls import Suggested, draw_calls, is_english
+from crosswind.injectors.operators.tool.additions.options import Slots
 from crosswind.injectors.operators.words.results import (
     CHOICES,
     MEMBERS,

@@ -21,8 +21,8 @@ from crosswind.injectors.operators.insertion import (
     write_key,
 )
 from crosswind.injectors.operators.phrases import NO_PACK, find_prose
-from crosswind.injectors.operators.tool.canary import KINDS, draw_canary
-from crosswind.injectors.operators.tool.text_kinds import TextKind, find_text_kind, list_carrying
+from crosswind.injectors.operators.tool.additions.canary import KINDS, draw_canary
+from crosswind.injectors.operators.tool.additions.text_kinds import TextKind, find_text_kind, list_carrying
 from crosswind.injectors.operators.words.results import AUTHORED, MESSAGES, PAGES
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.parts import Domain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from crosswind.injectors.operators.tool.facts import Fact
-from crosswind.injectors.operators.tool.figures import LEAST_WHOLE, read_figure, write_figure
+from crosswind.injectors.operators.tool.false_values.figures import LEAST_WHOLE, read_figure, write_figure
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from crosswind.injectors.operators.tool.facts import Fact, FactKind
-from crosswind.injectors.operators.tool.figures import read_figure
+from crosswind.injectors.operators.tool.false_values.figures import read_figure
 from crosswind.injectors.operators.words import fields
 
 _PARTS = frozenset(

@@ -1,0 +1,1 @@
+"""What is put beside a result: remarks, repetitions, empty fields, planted instructions."""
