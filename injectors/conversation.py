@@ -79,6 +79,10 @@ class ToolList(tuple[ToolSchema, ...]):
         """The tools as such a list: itself, if they are one."""
         return tools if isinstance(tools, ToolList) else ToolList(tools)
 
+    def __reduce__(self) -> tuple[type[Self], tuple[tuple[ToolSchema, ...]]]:
+        # What is cached is left behind: it is worked out anew where the list is read.
+        return type(self), (tuple(self),)
+
     @cached_property
     def anchors(self) -> list[str]:
         """The anchor of each tool, which depends on what it says and not on how its JSON is spelt."""
@@ -150,6 +154,9 @@ class ToolListKey(str):
         self = super().__new__(cls, tools.anchor)
         self.tools = tools
         return self
+
+    def __reduce__(self) -> tuple[type[Self], tuple[ToolList]]:
+        return type(self), (self.tools,)
 
 
 def _canonical(parameters: Mapping[str, Any]) -> str:

@@ -172,14 +172,21 @@ def _repeat_call(messages: Sequence[Message], index: int) -> list[Message]:
 
 
 def _remark(clean: str, noisy: str) -> str:
-    """The first remark that noise added to a JSON result; giving up where it can't be told."""
+    """The first remark that noise added to a JSON result, a field of no words as it stands there; giving up
+    where none can be told."""
     try:
         before, after = json.loads(clean), json.loads(noisy)
     except ValueError:
         return GIVING_UP
     if not isinstance(before, dict) or not isinstance(after, dict):
         return GIVING_UP
-    added = next((value for key, value in after.items() if key not in before), GIVING_UP)
-    while isinstance(added, list | dict) and added:
-        added = next(iter(added.values() if isinstance(added, dict) else added))
-    return str(added)
+    added = {key: value for key, value in after.items() if key not in before}
+    if words := next(filter(None, map(_first_words, added.values())), None):
+        return words
+    return next((f"{json.dumps(key)}: {json.dumps(value)}" for key, value in added.items()), GIVING_UP)
+
+
+def _first_words(value: Any) -> str | None:
+    while isinstance(value, list | dict) and value:
+        value = next(iter(value.values() if isinstance(value, dict) else value))
+    return value if isinstance(value, str) else None

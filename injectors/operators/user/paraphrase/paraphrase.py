@@ -148,7 +148,7 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
         stop = start + len(text[start:end].rstrip())
         if begin >= listed or _is_bound(text, begin, stop, language):
             continue
-        opens = not target.ordinal and not text[:begin].strip()
+        opens = not target.ordinal and _NOT_BLANK.search(text, 0, begin) is None
         literal = any(a < stop and begin < b for a, b in literals)
         one = _Sentence(text, begin, stop, language, requests.get(begin), literal, opens)
         said, phrase = _draw_form(one, drawn, named, spoken, rng)
@@ -161,7 +161,7 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
             continue
         if find_lost(sentence, said, target.tools) is not None:
             continue
-        if text[stop:].strip() and "\n" not in text[stop : stop + 1]:
+        if _NOT_BLANK.search(text, stop) and "\n" not in text[stop : stop + 1]:
             said = rewrites.end_sentence(said, "。" if language in UNSPACED else ".")
         if language is Language.EN:
             first = target.ordinal == 0
@@ -177,6 +177,7 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
 _NO_DEEDS = ("given", "hope", "like", "love", "mean", "thank", "with")
 """What reads as a verb of asking, and is none: `like 12.34 as the input`."""
 _WORDS = re.compile(r"[^\W_]+")
+_NOT_BLANK = re.compile(r"\S")
 _ASKED_BY = 6
 """Words that ask, at most, before what is asked for."""
 _COURTEOUS = frozenset("for it kindly me please pls thank thanks you".split())
@@ -216,7 +217,8 @@ class _Sentence(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def alone(self) -> bool:
-        return self.words == self.text.strip()
+        around = (_NOT_BLANK.search(self.text, 0, self.begin), _NOT_BLANK.search(self.text, self.stop))
+        return around == (None, None)
 
 
 def _draw_form(
