@@ -106,7 +106,8 @@ def run_server(
 def _wait_for_200(process: Process, port: int, probe: bytes, deadline: float) -> None:
     while time.perf_counter() < deadline:
         if process.root.poll() is not None:
-            raise DidNotStart(f"it ended with {process.root.returncode}; its log: {process.log}")
+            said = process.log.read_text(errors="replace").strip().rpartition("\n")[2]
+            raise DidNotStart(f"it ended with {process.root.returncode} ({said}); its log: {process.log}")
         if _answers(port, probe):
             return
         time.sleep(0.01)

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks.processes import Process, run_server, tree
+from benchmarks.processes import DidNotStart, Process, run_server, tree
 from crosswind.studies.stack import free_port
 
 COMMAND = (sys.executable, "-m", "crosswind.gateway.cli")
@@ -23,6 +23,7 @@ PATIENT = {"CROSSWIND_DURABILITY_WAIT": "600", "CROSSWIND_ACKNOWLEDGE_WAIT": "60
 """No turn is released before it is on disk, however slow the disk: that would be no acknowledgement."""
 _QUIET = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "CROSSWIND_LOG__LEVEL": "warning"}
 _POLL_S = 0.05
+_PORT_TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -89,22 +90,26 @@ async def run_gateway(
     deadline_s: float = 120.0,
 ) -> AsyncIterator[Gateway]:
     """`crosswind serve`; its log goes on in FOLDER/gateway.log."""
-    data, control = free_port(), free_port()
-    command = [
-        *(*COMMAND, "serve", "--upstream", upstream, "--store", f"sqlite:///{store}"),
-        *("--port", str(data), "--control-port", str(control), *options),
-    ]
-    log = _next_log(folder)
-    probe = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{data}\r\nConnection: close\r\n\r\n".encode()
-    running = run_server(
-        command,
-        port=data,
-        probe=probe,
-        log=log,
-        environment={**_QUIET, **environment},
-        deadline_s=deadline_s,
-    )
-    process = await asyncio.to_thread(running.__enter__)
+    for tried in range(1, _PORT_TRIES + 1):
+        data, control, log = free_port(), free_port(), _next_log(folder)
+        running = run_server(
+            [
+                *(*COMMAND, "serve", "--upstream", upstream, "--store", f"sqlite:///{store}"),
+                *("--port", str(data), "--control-port", str(control), *options),
+            ],
+            port=data,
+            probe=f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{data}\r\nConnection: close\r\n\r\n".encode(),
+            log=log,
+            environment={**_QUIET, **environment},
+            deadline_s=deadline_s,
+        )
+        try:
+            process = await asyncio.to_thread(running.__enter__)
+            break
+        except DidNotStart:
+            # Another process has taken a port that was free a moment ago.
+            if tried == _PORT_TRIES or "another process listens there" not in log.read_text():
+                raise
     try:
         yield Gateway(process, data, control, log)
     finally:
