@@ -300,7 +300,8 @@ class Gateway:
         """
         changed = find_changes(self.settings, settings)
         before = self.data.proxy
-        with trying_packs(settings):
+        shared = None if self.peers is None else self.peers.folder
+        with trying_packs(settings, shared, reading):
             files = await asyncio.to_thread(read_profile_files, settings, self.profiles, reading)
             proxy = self._build_proxy(settings, before)
         # Replace the profiles last: if a part above can't be built, nothing has changed.

@@ -10,6 +10,7 @@ import click
 
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.stdio.relay import MessageNoise, Relay, leave
+from crosswind.injectors.cli.packs_option import packs_folder_option
 
 
 @click.command(
@@ -48,6 +49,7 @@ Examples:
     metavar="GLOB",
     help="Tools whose calls may be delivered twice, and cut after they were carried out.",
 )
+@packs_folder_option
 @click.option("--dry-run", is_flag=True, help="Change nothing; the events say what would have been done.")
 @click.option(
     "--wait",
@@ -68,6 +70,7 @@ def mcp(
     events: Path | None,
     tools_read_only: tuple[str, ...],
     may_repeat: tuple[str, ...],
+    packs: Path | None,
     dry_run: bool,
     wait: float,
     command: tuple[str, ...],
@@ -84,7 +87,8 @@ def mcp(
         from crosswind.gateway.stdio.loading import Wanted, load_noise
 
         link = name or Path(command[0]).name
-        wanted = Wanted(profile, seed, session, link, events, tools_read_only, may_repeat, dry_run, wait)
+        repeat = may_repeat, dry_run, wait
+        wanted = Wanted(profile, seed, session, link, events, tools_read_only, *repeat, packs)
         noise = load_noise(wanted, control, key)
         gc.freeze()
         gc.enable()
