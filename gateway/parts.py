@@ -78,14 +78,14 @@ def use_packs(settings: Settings, shared: Path | None = None, reading: int = 0) 
 
 
 @contextmanager
-def trying_packs(settings: Settings, shared: Path | None, reading: int) -> Iterator[None]:
+def trying_packs(settings: Settings, shared: Path | None, reading: int) -> Iterator[tuple[str, ...]]:
     """The same, for a block that may find that the rest of the configuration can't be used: if it raises, the
-    packs of before are used again.
+    packs of before are used again. Gives the folder if what is in it has changed.
     """
     before = OWN.texts, OWN.folder
     use_packs(settings, shared, reading)
     try:
-        yield
+        yield (str(settings.packs),) if settings.packs == before[1] and OWN.texts != before[0] else ()
     except BaseException:
         use_texts(*before)
         raise
