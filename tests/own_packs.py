@@ -1,4 +1,5 @@
-"""A library's own pack of one phrase, a profile that weighs it, and a search whose results it fits."""
+"""A library's own pack of one phrase, a profile that weighs it, and a search whose results it fits; those of
+the tests' flights and orders, too."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def write_packs(folder: Path, *, version: int = 7, words: str = WORDS) -> Path:
     """A folder with the pack."""
     header = {"pack": "en/general", "version": version, "licence": "CC0-1.0"}
     entry = {"id": "lib-1", "for": "tool.misleading", "part": "remark", "half": "train", "text": words}
-    rows: list[dict[str, Any]] = [header, {**entry, "about": ["item", "catalogue"]}]
+    rows: list[dict[str, Any]] = [header, {**entry, "about": ["item", "catalogue", "flight", "order"]}]
     file = folder / "packs" / "en" / "general.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))

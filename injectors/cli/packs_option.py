@@ -10,6 +10,9 @@ import click
 
 C = TypeVar("C", bound=Callable[..., Any])
 
+VARIABLE = "CROSSWIND_PACKS"
+"""Environment variable: the same."""
+
 
 class UnusablePacks(click.ClickException):
     """The packs that a command names can't be read; one line, exit code 2."""
@@ -44,7 +47,7 @@ def _make_option(**settings: Any) -> Callable[[C], C]:
     return click.option(
         "--packs",
         type=click.Path(path_type=Path),
-        envvar="CROSSWIND_PACKS",
+        envvar=VARIABLE,
         show_envvar=True,
         help="A folder of phrase packs, like `packs`; each takes the place of the shipped one.",
         **settings,
