@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,7 +22,7 @@ from crosswind.injectors.wording import Texts
 if TYPE_CHECKING:
     from crosswind.gateway.config.settings import Settings
 
-C = TypeVar("C", bound=Callable[..., Any])
+Command = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class ServedNoise:
         if profile.assume_tools == "declared":
             return ""
         counts = (
-            "This is what `crosswind serve --assume-replayable` does."
-            if self.assume_replayable
-            else "`crosswind serve` believes that with --assume-replayable only. This is what it does without."
+            "`crosswind serve` believes that with --assume-replayable only. This is what it does without."
         )
+        if self.assume_replayable:
+            counts = "This is what `crosswind serve --assume-replayable` does."
         return f"The profile says that every call may be repeated (assume_tools: replayable). {counts}"
 
     @contextmanager
@@ -70,7 +70,7 @@ class ServedNoise:
             yield texts
 
 
-def gateway_options(command: C) -> C:
+def gateway_options(command: Command) -> Command:
     """Add the options. The packs are in use while the command runs, which gets `served`."""
 
     @wraps(command)
@@ -89,8 +89,8 @@ def gateway_options(command: C) -> C:
     return click.option(
         "--config",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="The gateway's configuration: its packs, its tools' classes, whether it assumes that calls may be "
-        "repeated, and what its noise model wrote.",
+        help="The gateway's configuration: its packs, what it says of tools, whether calls may be repeated, "
+        "and what its noise model wrote.",
     )(call)
 
 

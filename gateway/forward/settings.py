@@ -65,8 +65,7 @@ class ProxySettings(msgspec.Struct, frozen=True, kw_only=True):
         return Api(HttpRules((*own, *api.rules)), api.tools, api.outputs)
 
     def read_profile(self) -> Profile:
-        """Read the packs, then the profile, which may weigh their entries. Raises PackError or ProfileError.
-        """
+        """Read the packs, then the profile, which may weigh them. Raises PackError or ProfileError."""
         use_folder(None if self.packs is None else Path(self.packs))
         return (
             profiles.parse(self.profile, "--profile") if "\n" in self.profile else profiles.load(self.profile)

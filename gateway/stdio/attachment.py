@@ -96,7 +96,7 @@ def _use_packs(texts: Mapping[str, str]) -> None:
     try:
         use_texts(texts)
     except PackError as error:
-        raise Refused(f"the gateway's packs can't be read: {error}; run the gateway's version here") from error
+        raise Refused(f"the gateway's packs: {error}; run the gateway's version here") from error
 
 
 @contextlib.contextmanager

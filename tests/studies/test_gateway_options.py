@@ -1,4 +1,4 @@
-"""`noise preview` and `noise check` with a gateway's configuration: they show the noise that it would serve."""
+"""`noise preview` and `noise check` with a gateway's configuration: they show the noise that it serves."""
 
 from __future__ import annotations
 

@@ -342,7 +342,7 @@ def _digest_packs(given: dict[str, Any]) -> str | None:
     if given["control"] or folder is None:
         return None
     use_packs(Path(folder))
-    return _digest(sorted(pack.edition for pack in OWN.packs.values()))
+    return _digest([pack.edition for _, pack in sorted(OWN.packs.items())])
 
 
 def _read_judge(given: dict[str, Any]) -> Any:

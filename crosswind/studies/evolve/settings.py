@@ -56,8 +56,7 @@ class SearchSettings:
     out: Path = Path("runs/evolve")
 
     def identity(self) -> dict[str, Any]:
-        """What makes two runs the same search; where they write is no part of it. The packs are those in use.
-        """
+        """What makes two runs the same search, the packs in use too; where they write is no part of it."""
         apart = ("out", "config", "packs")
         known = {name: value for name, value in asdict(self).items() if name not in apart}
         if OWN.packs:

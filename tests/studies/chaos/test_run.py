@@ -66,7 +66,8 @@ def test_a_run_draws_from_own_packs_and_goes_on_with_the_same(
 ) -> None:
     packs, play.profile = write_packs(tmp_path), str(write_profile(tmp_path))
     refused = play(own=provider.base_url)
-    assert refused.exit_code and "en/general#lib-*" in refused.output and "--packs" in refused.output, refused.output
+    assert refused.exit_code
+    assert "en/general#lib-*" in refused.output and "--packs" in refused.output, refused.output
     play.folder = tmp_path / "with"
     play.folder.mkdir()
     given = "--packs", str(packs)
