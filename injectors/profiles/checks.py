@@ -198,8 +198,10 @@ def _check_entries(names: Sequence[str], rule: Companion, path: Path) -> None:
         for entry in pack.entries
         if entry.operator in drawing
     ]
+    globs: list[str] = []
     for name in rule.entries:
-        if not any(fnmatchcase(one, name) for one in known):
+        named = [one for one in known if fnmatchcase(one, name)]
+        if not named:
             near = get_close_matches(name, known, n=1) or known[:1]
             read = "the shipped packs" if OWN.folder is None else f"packs {str(OWN.folder)!r}"
             fix = (
@@ -207,6 +209,11 @@ def _check_entries(names: Sequence[str], rule: Companion, path: Path) -> None:
                 "folder that has it, by --packs or as `packs` in the gateway's configuration"
             )
             raise InvalidField((*path, name), None, fix)
+        if name not in named:
+            before = [one for one in globs if all(fnmatchcase(each, one) for each in named)]
+            fix = f"it never counts, since {before[0]!r} stands before it: write it first" if before else ""
+            refuse_if(bool(before), (*path, name), None, fix)
+            globs.append(name)
 
 
 def _keeps_results(entry: Registered) -> bool:
