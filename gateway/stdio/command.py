@@ -10,7 +10,6 @@ import click
 
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.stdio.relay import MessageNoise, Relay, leave
-from crosswind.injectors.cli.packs_option import packs_folder_option
 
 
 @click.command(
@@ -49,7 +48,14 @@ Examples:
     metavar="GLOB",
     help="Tools whose calls may be delivered twice, and cut after they were carried out.",
 )
-@packs_folder_option
+# As everywhere, but the option is written out: nothing of the injectors is imported before the server starts.
+@click.option(
+    "--packs",
+    type=click.Path(path_type=Path),
+    envvar="CROSSWIND_PACKS",
+    show_envvar=True,
+    help="A folder of phrase packs, like `packs`; each takes the place of the shipped one.",
+)
 @click.option("--dry-run", is_flag=True, help="Change nothing; the events say what would have been done.")
 @click.option(
     "--wait",
