@@ -33,9 +33,9 @@ def create_app(
     `peers` are the other processes, if there are several; `source` reads the configuration again.
     """
     codecs()  # so that a protocol that can't be loaded is an error now, not at the first request
-    reading = 0 if peers is None else peers.reading
-    use_packs(settings)  # before profiles are read: one may weigh their entries
-    profiles = Profiles(None if peers is None else peers.folder, reading)
+    folder, reading = (None, 0) if peers is None else (peers.folder, peers.reading)
+    use_packs(settings, folder, reading)  # before profiles are read: one may weigh their entries
+    profiles = Profiles(folder, reading)
     store = _open_store(settings)
     try:
         for stored in store.settings(PROFILE):
@@ -45,7 +45,6 @@ def create_app(
         trust = Trust.of(
             store.settings_as_they_came((VERSION, SERVER)), single=len(settings.every_upstream) == 1
         )
-        folder = None if peers is None else peers.folder
         known = store.settings(DRILL)
         counts = DrillCounts(
             None if folder is None else folder / "drills.sqlite", count_recorded(store, known)

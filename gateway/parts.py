@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import structlog
 
@@ -17,10 +19,11 @@ from crosswind.gateway.protocols.codec import write_refusal
 from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sandbox.confinement import Confined
+from crosswind.gateway.sessions.profiles import keep_first
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.store import Store
 from crosswind.injectors import registry
-from crosswind.injectors.packs.load import OWN, PackError, use_folder
+from crosswind.injectors.packs.load import OWN, PackError, read_folder, use_texts
 from crosswind.injectors.profiles.expressions import LIMIT
 
 _log = structlog.get_logger("crosswind.gateway")
@@ -56,25 +59,35 @@ def build_preparation(
     return None if writer is None else TextPreparation(TextGenerator(writer, store, recorder, metrics))
 
 
-def use_packs(settings: Settings) -> None:
-    """Read the configuration's folder of phrase packs. Raises ConfigurationError."""
+def use_packs(settings: Settings, shared: Path | None = None, reading: int = 0) -> None:
+    """Use the configuration's folder of phrase packs, as the first process that shares a folder read it in
+    this reading of the configuration; without one, as it is now. Raises ConfigurationError.
+    """
+    kept = None if shared is None else shared / f"packs-{reading}"
     try:
-        use_folder(settings.packs)
+        if settings.packs is None:
+            return use_texts({})
+        if kept is not None and kept.exists():
+            return use_texts(json.loads(kept.read_text("utf-8")), settings.packs)
+        texts = read_folder(settings.packs)
+        use_texts(texts, settings.packs)
+        if kept is not None:
+            use_texts(json.loads(keep_first(kept, json.dumps(texts))), settings.packs)
     except PackError as error:
         raise ConfigurationError(str(error)) from None
 
 
 @contextmanager
-def trying_packs(settings: Settings) -> Iterator[None]:
+def trying_packs(settings: Settings, shared: Path | None, reading: int) -> Iterator[tuple[str, ...]]:
     """The same, for a block that may find that the rest of the configuration can't be used: if it raises, the
-    packs of before are used again.
+    packs of before are used again. Gives the folder if what is in it has changed.
     """
-    before = OWN.packs
-    use_packs(settings)
+    before = OWN.texts, OWN.folder
+    use_packs(settings, shared, reading)
     try:
-        yield
+        yield (str(settings.packs),) if settings.packs == before[1] and OWN.texts != before[0] else ()
     except BaseException:
-        OWN.replace(before)
+        use_texts(*before)
         raise
 
 

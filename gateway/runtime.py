@@ -292,15 +292,16 @@ class Gateway:
         task.add_done_callback(self._tasks.discard)
 
     async def apply_settings(self, settings: Settings, reading: int = 0) -> tuple[str, ...]:
-        """Read the packs and the profile files, then apply a configuration at once; return the settings and
-        the profile files that changed. Requests in flight keep the old one. `reading` numbers the
-        configuration for all processes.
+        """Read the packs and the profile files, then apply a configuration at once; return the settings, the
+        folder of packs and the profile files that changed. Requests in flight keep the old one. `reading`
+        numbers the configuration for all processes.
 
         Raises ConfigurationError if it can't be used; then nothing changes.
         """
         changed = find_changes(self.settings, settings)
         before = self.data.proxy
-        with trying_packs(settings):
+        shared = None if self.peers is None else self.peers.folder
+        with trying_packs(settings, shared, reading) as packs:
             files = await asyncio.to_thread(read_profile_files, settings, self.profiles, reading)
             proxy = self._build_proxy(settings, before)
         # Replace the profiles last: if a part above can't be built, nothing has changed.
@@ -315,7 +316,7 @@ class Gateway:
             self._run_in_background(removed.close(drain=True))
         self._run_in_background(before.tools.servers.close_others(proxy.tools.servers, drain=True))
         self._start_probes()
-        changed += edited
+        changed += packs + edited
         _log.info("the configuration was reloaded", changed=changed)
         return changed
 

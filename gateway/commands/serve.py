@@ -57,6 +57,11 @@ _OPTIONS = (
         callback=lambda _context, _option, names: names or None,
         help="A tool that only reads, or a glob such as 'fetch_*': its results may be replaced. Repeatable.",
     ),
+    click.option(
+        "--packs",
+        type=click.Path(path_type=Path),
+        help="A folder of phrase packs; each takes the place of the shipped one.",
+    ),
     click.option("--store", help="The store: a path or a URL.  [sqlite:///crosswind.db]"),
     click.option("--host", help="The data plane's address.  [127.0.0.1]"),
     click.option("--port", type=int, help="The data plane's port.  [8080]"),

@@ -25,6 +25,7 @@ from crosswind.gateway.tools.masking import mask_event
 from crosswind.gateway.trajectory.record import ENDED, LEG, OPEN, Event, SessionMarked
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.packs.load import OWN
 
 if TYPE_CHECKING:
     from crosswind.gateway.runtime import Gateway
@@ -55,6 +56,9 @@ class AttachedLeg(BaseModel):
     """What the session gets."""
     noise: bool
     """Whether noise is switched on."""
+    packs: dict[str, str] | None = None
+    """What goes before the shipped phrase packs here: the text of each file, by its name (`fr/search`). None
+    where the plan draws no phrases, or the leg has its plan already, since it names its tools."""
 
 
 class DeliverEvents(Body):
@@ -90,7 +94,8 @@ def router(gateway: Gateway) -> APIRouter:
             await gateway.acknowledge([session.record])
         session.unwritten = False
         noise = _allow_noise(gateway, session)
-        return AttachedLeg(session=session_id, plan=session.plan.to_json(), noise=noise)
+        packs = dict(OWN.texts) if session.plan.packs and body.tools is None else None
+        return AttachedLeg(session=session_id, plan=session.plan.to_json(), noise=noise, packs=packs)
 
     @routes.post("/{session_id}/tool-events")
     async def deliver(session_id: str, body: DeliverEvents, visitor: Visiting) -> DeliveredEvents:

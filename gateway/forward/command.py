@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crosswind.gateway.errors import ConfigurationError
+from crosswind.injectors.cli.packs_option import packs_folder_option
 
 if TYPE_CHECKING:
     from crosswind.gateway.forward.settings import ProxySettings, Tally
@@ -80,6 +81,7 @@ _OPTIONS = (
         metavar="GLOB",
         help="Tools whose calls may be delivered twice, and cut after they were carried out.",
     ),
+    packs_folder_option,
     click.option("--dry-run", is_flag=True, help="Change nothing; events say what would have been done."),
     click.option(
         "--ready-within",
@@ -233,6 +235,7 @@ def _read_flags(
     events: Path | None,
     tools_read_only: tuple[str, ...],
     may_repeat: tuple[str, ...],
+    packs: Path | None,
     dry_run: bool,
     require_session: bool = False,
 ) -> Callable[[Path, tuple[int, ...]], ProxySettings]:
@@ -259,6 +262,7 @@ def _read_flags(
             key=key,
             patience_s=wait,
             profile=profile,
+            packs=None if packs is None else str(packs.absolute()),
             seed=seed,
             rules=ruled,
             openapi=document,

@@ -15,6 +15,7 @@ from crosswind.gateway.tools.openapi import read_openapi
 from crosswind.gateway.tools.rules import HttpRules, parse_rules
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.engine.plan import Plan
+from crosswind.injectors.packs.load import use_folder
 from crosswind.injectors.profiles import load as profiles
 from crosswind.injectors.profiles.model import Profile
 
@@ -36,6 +37,8 @@ class ProxySettings(msgspec.Struct, frozen=True, kw_only=True):
     """Of requests that name none."""
     profile: str = OFF
     """A profile's name or its YAML text."""
+    packs: str | None = None
+    """A folder of phrase packs that go before the shipped ones."""
     seed: int = 0
     rules: tuple[dict[str, Any], ...] = ()
     openapi: dict[str, Any] | None = None
@@ -62,7 +65,8 @@ class ProxySettings(msgspec.Struct, frozen=True, kw_only=True):
         return Api(HttpRules((*own, *api.rules)), api.tools, api.outputs)
 
     def read_profile(self) -> Profile:
-        """Raises ProfileError."""
+        """Read the packs, then the profile, which may weigh them. Raises PackError or ProfileError."""
+        use_folder(None if self.packs is None else Path(self.packs))
         return (
             profiles.parse(self.profile, "--profile") if "\n" in self.profile else profiles.load(self.profile)
         )

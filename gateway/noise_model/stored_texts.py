@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 from crosswind.gateway.config.noise_model import NoiseModel
-from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.noise_model.generation import is_judged, offer_text, writes_for
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.injectors.wording import Prompt, Texts, WrittenText
@@ -31,16 +29,11 @@ class StoredTexts:
 
 
 @contextmanager
-def open_stored_texts(config: Path) -> Iterator[Texts]:
-    """The texts of the gateway with this configuration. ValueError where it has no model or no store."""
-    from crosswind.gateway.config.loading import load
-
+def open_stored_texts(model: NoiseModel, url: str) -> Iterator[Texts]:
+    """The texts that a model wrote for the gateway with this store. ValueError where there is none."""
     try:
-        settings = load(config, {})
-        if settings.noise_model is None:
-            raise ValueError(f"{config}: no noise_model is configured: add one, or leave the option out")
-        store = open_store(settings.store, create=False)
-    except (ConfigurationError, StoreError) as error:
+        store = open_store(url, create=False)
+    except StoreError as error:
         raise ValueError(str(error)) from error
     with closing(store):
-        yield StoredTexts(settings.noise_model, store)
+        yield StoredTexts(model, store)

@@ -152,10 +152,10 @@ def read_file(name: str, folder: Path | None, reading: int) -> Profile:
     profile = parse(text, name)
     if kept is None:
         return profile
-    return parse(_first(kept, text), name)
+    return parse(keep_first(kept, text), name)
 
 
-def _first(kept: Path, text: str) -> str:
+def keep_first(kept: Path, text: str) -> str:
     """Keep a text unless another process was first. Returns the kept text."""
     draft = kept.with_name(f"{kept.name}.{os.getpid()}")
     try:

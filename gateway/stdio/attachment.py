@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from crosswind.gateway.stdio.control_plane import ControlPlane, Refused, Unreachable
 from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
+from crosswind.injectors.packs.load import PackError, use_texts
 from crosswind.injectors.profiles.load import load
 
 _REQUEST_S, _RETRY_S = 2.0, 0.2
@@ -22,6 +23,8 @@ class _Attached(NamedTuple):
     session: str
     plan: Plan
     noise: bool
+    packs: Mapping[str, str] | None
+    """What goes before the shipped phrase packs there: the files' texts, by name. None: no rule draws any."""
 
 
 class Attachment:
@@ -53,7 +56,9 @@ class Attachment:
             self.session = session or f"mcp-{secrets.token_hex(8)}"
             self.plan = make_plan(load("off"), Seed(0, self.session), Assignment("clean"))
         else:
-            self.session, self.plan, self.noise = given
+            self.session, self.plan, self.noise, packs = given
+            if packs is not None:
+                _use_packs(packs)
 
     def serve(self, tools: Iterable[str]) -> None:
         """Tell the gateway which tools are served here: the model leg leaves them alone from now on."""
@@ -82,7 +87,16 @@ class Attachment:
         """Raises Unreachable or Refused."""
         said = self._control.attach(session, body, _REQUEST_S)
         with _reading():
-            return _Attached(str(said["session"]), Plan.from_json(said["plan"]), bool(said["noise"]))
+            packs = said.get("packs")
+            return _Attached(str(said["session"]), Plan.from_json(said["plan"]), bool(said["noise"]), packs)
+
+
+def _use_packs(texts: Mapping[str, str]) -> None:
+    """Draw from the gateway's packs. Raises Refused where they can't be read."""
+    try:
+        use_texts(texts)
+    except PackError as error:
+        raise Refused(f"the gateway's packs: {error}; run the gateway's version here") from error
 
 
 @contextlib.contextmanager

@@ -48,6 +48,14 @@ Examples:
     metavar="GLOB",
     help="Tools whose calls may be delivered twice, and cut after they were carried out.",
 )
+# As everywhere, but the option is written out: nothing of the injectors is imported before the server starts.
+@click.option(
+    "--packs",
+    type=click.Path(path_type=Path),
+    envvar="CROSSWIND_PACKS",
+    show_envvar=True,
+    help="A folder of phrase packs, like `packs`; each takes the place of the shipped one.",
+)
 @click.option("--dry-run", is_flag=True, help="Change nothing; the events say what would have been done.")
 @click.option(
     "--wait",
@@ -68,6 +76,7 @@ def mcp(
     events: Path | None,
     tools_read_only: tuple[str, ...],
     may_repeat: tuple[str, ...],
+    packs: Path | None,
     dry_run: bool,
     wait: float,
     command: tuple[str, ...],
@@ -84,7 +93,8 @@ def mcp(
         from crosswind.gateway.stdio.loading import Wanted, load_noise
 
         link = name or Path(command[0]).name
-        wanted = Wanted(profile, seed, session, link, events, tools_read_only, may_repeat, dry_run, wait)
+        repeat = may_repeat, dry_run, wait
+        wanted = Wanted(profile, seed, session, link, events, tools_read_only, *repeat, packs)
         noise = load_noise(wanted, control, key)
         gc.freeze()
         gc.enable()

@@ -15,6 +15,7 @@ from crosswind.gateway.tools.events import ToolEvent
 from crosswind.gateway.tools.leg import ToolLeg
 from crosswind.gateway.tools.masking import EventMask
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
+from crosswind.injectors.packs.load import use_folder
 from crosswind.injectors.profiles import load as profiles
 from crosswind.injectors.profiles.model import Profile
 from crosswind.injectors.targets import ToolClass
@@ -35,6 +36,8 @@ class Wanted(msgspec.Struct, frozen=True):
     may_repeat: tuple[str, ...]
     dry_run: bool
     patience_s: float
+    packs: Path | None = None
+    """Phrase packs that go before the shipped ones. A gateway's session comes with the gateway's."""
 
 
 def load_noise(wanted: Wanted, control_url: str | None, key: str | None) -> LinkNoise:
@@ -63,6 +66,7 @@ def _start_masking(*keys: str | None) -> EventMask:
 
 def _make_alone(wanted: Wanted, file: EventFile | None) -> LinkNoise:
     session = wanted.session or "session"
+    use_folder(wanted.packs)  # before the profile is read: it may weigh their entries
     plan = plan_alone(read_profile(wanted.profile or "off"), wanted.seed, session, wanted.read_only)
     warm(plan)
     leg = ToolLeg(plan, session, secrets.token_hex(6), may_repeat=wanted.may_repeat)

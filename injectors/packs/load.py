@@ -23,12 +23,12 @@ class OwnPacks:
     """The packs that go before the shipped ones, in this process."""
 
     packs: Mapping[tuple[Language, Domain], Pack] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Their files, by name (`fr/search`): another process that reads them has the same packs."""
+    folder: Path | None = None
+    """Where the files are, if that is known."""
     turn: int = 0
     """How often they have changed: what is remembered of a conversation's phrases is of one turn."""
-
-    def replace(self, packs: Mapping[tuple[Language, Domain], Pack]) -> None:
-        self.packs, self.turn = packs, self.turn + 1
-        list_versions.cache_clear()
 
 
 OWN = OwnPacks()
@@ -47,13 +47,13 @@ def load_shipped(language: Language, domain: Domain) -> Pack | None:
 
 def _read(folder: Path, language: Language, domain: Domain) -> Pack | None:
     file = _file(folder, language, domain)
-    if not file.is_file():
-        return None
-    pack, problems = parse(file.read_bytes())
+    return _parse(file.read_bytes(), str(file), "reinstall Crosswind") if file.is_file() else None
+
+
+def _parse(raw: bytes, file: str, fix: str) -> Pack:
+    pack, problems = parse(raw)
     if problems or pack is None:
-        first = problems[0]
-        fix = "reinstall Crosswind" if folder is _FOLDER else "mend it: crosswind noise pack check FILE"
-        raise PackError(f"{file}, line {first.line}: {first.what}; {fix}")
+        raise PackError(f"{file}, line {problems[0].line}: {problems[0].what}; {fix}")
     return pack
 
 
@@ -64,26 +64,47 @@ def _file(folder: Path, language: Language, domain: Domain) -> Path:
 def use_folder(folder: Path | None) -> None:
     """Let the packs of a folder go before the shipped ones. They are read at once. PackError, and then
     nothing changes."""
-    OWN.replace({} if folder is None else _read_folder(folder))
+    use_texts({} if folder is None else read_folder(folder), folder)
 
 
-def _read_folder(folder: Path) -> Mapping[tuple[Language, Domain], Pack]:
+def read_folder(folder: Path) -> dict[str, str]:
+    """The files of a folder's packs, by name. PackError."""
     if not folder.is_dir():
         raise PackError(f"packs {str(folder)!r} is no folder: name one with LANGUAGE/DOMAIN.jsonl in it")
+    texts = {}
     for file in sorted(folder.glob("*/*.jsonl")):
+        name = f"{file.parent.name}/{file.stem}"
         try:
-            read_name(f"{file.parent.name}/{file.stem}")
+            read_name(name)
+            texts[name] = file.read_bytes().decode()
+        except UnicodeDecodeError as error:
+            raise PackError(f"{file}: not UTF-8 at byte {error.start}: save it as UTF-8") from None
         except ValueError as error:
             raise PackError(f"{file} would never be used: {error}; or move it out of the folder") from None
-    found = {
-        (language, domain): pack
-        for language in Language
-        for domain in Domain
-        if (pack := _read(folder, language, domain)) is not None
-    }
-    if not found:
+        except OSError as error:
+            raise PackError(f"{file}: {error.strerror}: let it be read, or move it away") from None
+    if not texts:
         raise PackError(f"packs {str(folder)!r} has no pack: put LANGUAGE/DOMAIN.jsonl in it")
-    return found
+    return texts
+
+
+def use_texts(texts: Mapping[str, str], folder: Path | None = None) -> None:
+    """The same with the files' texts, by name. `folder` is where they are from."""
+    if texts != OWN.texts:
+        packs = {read_name(name): _parse_own(name, text, folder) for name, text in texts.items()}
+        OWN.packs, OWN.texts, OWN.turn = packs, texts, OWN.turn + 1
+        list_versions.cache_clear()
+    OWN.folder = folder
+
+
+def _parse_own(name: str, text: str, folder: Path | None) -> Pack:
+    file = f"pack {name}" if folder is None else str(folder / f"{name}.jsonl")
+    pack = _parse(text.encode(), file, "mend it: crosswind noise pack check FILE")
+    if pack.name != name:
+        raise PackError(
+            f"{file}, line 1: pack {pack.name!r}: the file is read as {name}; write that, or move the file"
+        )
+    return pack
 
 
 def shipped_file(language: Language, domain: Domain) -> Path | None:

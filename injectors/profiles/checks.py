@@ -17,7 +17,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.bounds import DEFAULT, NO_NUMBER, holds_boolean
 from crosswind.injectors.guard.tool_classes import classify, find_declared, may_fault
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.packs.load import load_all
+from crosswind.injectors.packs.load import OWN, load_all
 from crosswind.injectors.packs.parts import OPERATORS
 from crosswind.injectors.profiles.errors import InvalidField, refuse_if
 from crosswind.injectors.profiles.located_yaml import Path
@@ -198,11 +198,22 @@ def _check_entries(names: Sequence[str], rule: Companion, path: Path) -> None:
         for entry in pack.entries
         if entry.operator in drawing
     ]
+    globs: list[str] = []
     for name in rule.entries:
-        if not any(fnmatchcase(one, name) for one in known):
+        named = [one for one in known if fnmatchcase(one, name)]
+        if not named:
             near = get_close_matches(name, known, n=1) or known[:1]
-            fix = f"this operator draws no such entry: name one as {near[0]!r} is named"
+            read = "the shipped packs" if OWN.folder is None else f"packs {str(OWN.folder)!r}"
+            fix = (
+                f"this operator draws no such entry of {read}: name one as {near[0]!r} is named, or give the "
+                "folder that has it, by --packs or as `packs` in the gateway's configuration"
+            )
             raise InvalidField((*path, name), None, fix)
+        if name not in named:
+            before = [one for one in globs if all(fnmatchcase(each, one) for each in named)]
+            fix = f"it never counts, since {before[0]!r} stands before it: write it first" if before else ""
+            refuse_if(bool(before), (*path, name), None, fix)
+            globs.append(name)
 
 
 def _keeps_results(entry: Registered) -> bool:

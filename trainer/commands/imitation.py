@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from crosswind.injectors.cli.packs_option import packs_folder_option, use_packs
 from crosswind.policies.commands.exits import refuse
 from crosswind.policies.commands.imports import find_directory
 from crosswind.policies.versions.version import VersionError
@@ -54,6 +55,7 @@ Examples:
     default="",
     help="Shares of noisy variants that differ from the defaults: retry=…,give_up=…,user=…,ignore=…,follow=…",
 )
+@packs_folder_option
 @click.option("--steps", type=click.IntRange(1), default=2000, show_default=True, help="The cap.")
 @click.option(
     "--stop-loss",
@@ -70,6 +72,7 @@ def imitation(**given: Any) -> None:
         shares = Shares.parse(given["shares"])
     except ValueError as error:
         refuse(f"--shares: {error}")
+    use_packs(given["packs"])
     out: Path = given["out"].resolve()
     if out.exists():
         refuse(f"--out: {out} exists already; name another or remove it")
@@ -102,8 +105,9 @@ def imitation(**given: Any) -> None:
 def _command(given: dict[str, Any]) -> str:
     """The command line that makes the same policy, with files by their names alone."""
     named = {"demonstrations": given["demonstrations"].name, "out": given["out"].name}
-    if given["policy"] is not None:
-        named["policy"] = given["policy"].name
+    for name in ("policy", "packs"):
+        if given[name] is not None:
+            named[name] = given[name].name
     options = {name: value for name, value in (given | named).items() if value not in ("", None)}
     parts = (f"--{name.replace('_', '-')} {value}" for name, value in options.items())
     return " ".join(("crosswind train imitation", *parts))

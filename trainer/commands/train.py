@@ -17,6 +17,7 @@ from click.core import ParameterSource
 
 from crosswind.gateway.trajectory.commands.store_option import store_option
 from crosswind.gateway.trajectory.store import Store, StoreError
+from crosswind.injectors.cli.packs_option import packs_option
 from crosswind.policies.commands.exits import fail, refuse
 from crosswind.policies.commands.imports import find_directory
 from crosswind.policies.commands.versions import ENGINE_TIMEOUT
@@ -125,6 +126,7 @@ Examples:
 )
 @ENGINE_TIMEOUT
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="optimiser.clip_norm=0.5, say.")
+@packs_option
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Only sessions that carry it.")
 @click.option("--resume/--fresh", default=True, show_default=True, help="Go on from OUT's checkpoint.")
 @worker_options
@@ -287,8 +289,7 @@ def _is_default(parameter: str) -> bool:
 
 
 def _train(run: Run) -> None:
-    # Not at the top: pydantic and torch take long to import.
-    from crosswind.injectors.profiles.load import ProfileError
+    # Not at the top: torch takes long to import.
     from crosswind.trainer.run.loop import train as train_loop
 
     try:
@@ -300,7 +301,7 @@ def _train(run: Run) -> None:
         end_out_of_memory(error)
     except (RunFailed, EngineError, NotConfirmed, NotWritten, JournalError, StoreError) as error:
         fail(str(error))
-    except (RunRefused, VersionError, ProfileError) as error:
+    except (RunRefused, VersionError) as error:
         refuse(str(error))
     finally:
         with suppress(StoreError):

@@ -20,7 +20,7 @@ import torch
 
 from crosswind.gateway.trajectory.record import TrainStep
 from crosswind.trainer.curriculum.driver import CurriculumDriver
-from crosswind.trainer.errors import RunFailed
+from crosswind.trainer.errors import RunFailed, RunRefused
 from crosswind.trainer.learning.learner import Learner, Measurement, UpdateResult
 from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.rollouts.assembly import assemble_batch
@@ -59,12 +59,15 @@ def train(run: Run) -> RunState:
     """Train until `steps` or until told to stop; gives the state that the run is in then.
 
     Raises EngineMismatch, NotConfirmed or EngineError where the engine doesn't serve what is trained,
-    NoGroups where nothing comes, SettingsError, ModelError, VersionError or CheckpointError before anything
-    is done.
+    NoGroups where nothing comes, RunRefused, SettingsError, ModelError, VersionError or CheckpointError
+    before anything is done.
     """
     config = run.config
     learner, state = begin_or_resume(run)
-    driver = CurriculumDriver(config.curriculum, config.advantages, state.curriculum)
+    try:
+        driver = CurriculumDriver(config.curriculum, config.advantages, state.curriculum)
+    except ValueError as error:
+        raise RunRefused(str(error)) from error
     source = run.source(state)
     finish_interrupted(run, learner, state)
     if state.step == 0:

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from crosswind.injectors.cli.packs_option import packs_folder_option, use_packs
 from crosswind.studies.drop.outputs import Outputs, gate_options, output_options
 
 NOT_COMPUTABLE = 3
@@ -139,6 +141,7 @@ Examples:
 @click.option(
     "--assume-replayable", is_flag=True, help="Every tool call may be repeated: the tools are stand-ins."
 )
+@packs_folder_option
 @click.option(
     "--key-env",
     metavar="NAME",
@@ -258,6 +261,7 @@ def _choose_gateway(given: dict[str, Any]) -> Any:
 
     options = [part for name in given["tools_read_only"] for part in ("--tools-read-only", name)]
     options += ["--assume-replayable"] if given["assume_replayable"] else []
+    options += ["--packs", str(given["packs"])] if given["packs"] else []
     return GatewayChoice(
         given["upstream"],
         given["control"],
@@ -288,6 +292,7 @@ def _describe_run(given: dict[str, Any], tasks: str, deciding: str | None, folde
         "upstream": _digest([given["upstream"] or given["control"]]),
         "decides": _digest([deciding, given[deciding]]) if deciding else None,
         "timeout": given["timeout"],
+        "packs": _digest_packs(given),
         "_run": folder if not given["control"] else f"{folder}-{secrets.token_hex(4)}",
     }
 
@@ -298,8 +303,10 @@ def _check_gateway(given: dict[str, Any]) -> None:
 
     if given["control"] and not given["store"]:
         raise click.UsageError("--control needs --store: the figures are read from the gateway's store")
-    own = ("upstream", "config", "key_env", "dialect", "tools_read_only", "assume_replayable")
-    wrong = next((name for name in own if given["control"] and given[name]), None)
+    own = ("upstream", "config", "key_env", "dialect", "tools_read_only", "assume_replayable", "packs")
+    source = click.get_current_context().get_parameter_source
+    named = [name for name in own if given[name] and source(name) is not ParameterSource.ENVIRONMENT]
+    wrong = next(iter(named), None) if given["control"] else None
     if wrong:
         raise click.UsageError(
             f"--{wrong.replace('_', '-')} is for a gateway of the run's own, not --control"
@@ -323,6 +330,19 @@ def _digest_profile(name: str) -> str | None:
         return hashlib.sha256(Path(name).read_bytes()).hexdigest()[:16]
     except OSError as error:
         raise ValueError(f"--profile: {name} can't be read ({error}); name a file or a profile") from None
+
+
+def _digest_packs(given: dict[str, Any]) -> str | None:
+    """Of the packs that go before the shipped ones on the run's own gateway. Raises UnusablePacks."""
+    from crosswind.gateway.config.loading import read_document
+    from crosswind.injectors.packs.load import OWN
+
+    document = read_document(given["config"]) if given["config"] else {}
+    folder = given["packs"] or document.get("packs")
+    if given["control"] or folder is None:
+        return None
+    use_packs(Path(folder))
+    return _digest([pack.edition for _, pack in sorted(OWN.packs.items())])
 
 
 def _read_judge(given: dict[str, Any]) -> Any:

@@ -19,13 +19,12 @@ from crosswind.injectors.cli.commands import (
     report_errors,
 )
 from crosswind.injectors.cli.completion import complete_profiles
-from crosswind.injectors.cli.packs_option import packs_option
 from crosswind.injectors.profiles.load import Profile
 from crosswind.studies.check.forecast import Forecast, forecast
 from crosswind.studies.check.printing import print_forecast
 from crosswind.studies.check.stored_conversations import read_stored_conversations
 from crosswind.studies.conversations import RecordedConversation, read_conversation, tools_in
-from crosswind.studies.replayable_option import as_served, describe_assumption, replayable_option
+from crosswind.studies.gateway_options import ServedNoise, gateway_options
 
 
 @click.command(
@@ -35,6 +34,7 @@ Examples:
   crosswind noise check mine.yaml
   crosswind noise check mine.yaml conversation.json
   crosswind noise check chaos/flaky-tools --store crosswind.db --sessions 20
+  crosswind noise check mine.yaml conversation.json --config crosswind.yaml
   crosswind noise check agentnoisebench/tool --store crosswind.db --assume-replayable
 """,
 )
@@ -62,8 +62,7 @@ Examples:
     show_default=True,
     help="Of a store, the newest so many sessions.",
 )
-@replayable_option
-@packs_option
+@gateway_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def check(
     profile_file: Path,
@@ -73,7 +72,7 @@ def check(
     seed: int,
     level: int | None,
     sessions: int,
-    assume_replayable: bool,
+    served: ServedNoise,
     as_json: bool,
 ) -> None:
     """Check a profile (a YAML file, or a built-in one's name), and say in expected numbers what it will do.
@@ -87,17 +86,18 @@ def check(
     target = target or (url if url is None or "://" in url else f"sqlite:///{url}")
     conversations = _conversations(target, sessions) if target is not None else []
     profile = read_profile(profile_file, tools_in(conversations))
-    served = as_served(profile, assume_replayable)
+    acting = served.apply(profile)
     if target is None or not as_json:
         click.echo(f"{profile_file}: {_sound(profile)}")
-        if assumption := describe_assumption(profile, assume_replayable):
+        if assumption := served.describe_assumption(profile):
             Console(highlight=False).print(Text(assumption))
     if target is None:
         return
     with report_errors():
-        expectation = forecast(served, conversations, range(seed, seed + seeds), level)
+        seeded = range(seed, seed + seeds)
+        expectation = forecast(acting, conversations, seeded, level, served.tool_classes)
     if as_json:
-        click.echo(json.dumps(_document(served, expectation)))
+        click.echo(json.dumps(_document(acting, expectation)))
     else:
         print_forecast(expectation, len(conversations))
 

@@ -7,7 +7,7 @@ because of noise (a call made again, say) isn't in a conversation that is over.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from crosswind.injectors.engine.dose import OperatorDose, find_places
@@ -38,10 +38,15 @@ class Forecast:
         return sum(one.injected for one in self.operators.values()) / max(1, self.sessions)
 
     def add_session(
-        self, profile: Profile, recorded: RecordedConversation, seed: int, level: int | None
+        self,
+        profile: Profile,
+        recorded: RecordedConversation,
+        seed: int,
+        level: int | None,
+        declared: Sequence[Mapping[str, ToolClass]],
     ) -> None:
         """Decide one session, and count its events."""
-        tables = profile.tool_classes, recorded.tool_classes
+        tables = *declared, profile.tool_classes, recorded.tool_classes
         plan = recorded.make_plan(profile, Seed(seed, recorded.name), Assignment(NOISY, level=level), tables)
         self.sessions += 1
         places = find_places(plan, recorded.items, recorded.conversation.tools, recorded.turns)
@@ -74,10 +79,12 @@ def forecast(
     conversations: Iterable[RecordedConversation],
     seeds: Sequence[int],
     level: int | None = None,
+    declared: Sequence[Mapping[str, ToolClass]] = (),
 ) -> Forecast:
-    """What the profile does to the conversations under these seeds. ProfileError for an unknown level."""
+    """What the profile does to the conversations under these seeds. `declared` is what a gateway's
+    configuration says of tools, the strongest first. ProfileError for an unknown level."""
     found = Forecast()
     for recorded in conversations:
         for seed in seeds:
-            found.add_session(profile, recorded, seed, level)
+            found.add_session(profile, recorded, seed, level, declared)
     return found

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from crosswind.injectors.cli.packs_option import packs_folder_option, use_packs
 from crosswind.simulators.tool_legs.leg import Leg
 from crosswind.studies.demo.settings import SIZES, DemoSettings, choose_settings
 
@@ -83,6 +84,7 @@ Examples:
     show_default=True,
     help="A shipped policy's name, or any model's directory or hub id.",
 )
+@packs_folder_option
 @click.option(
     "--ports",
     nargs=3,
@@ -107,6 +109,7 @@ def demo(engine: str, out: Path, leg: str, **given: Any) -> None:
     from crosswind.studies.demo.summary import show
     from crosswind.studies.stack import ChildFailed, run_stoppable
 
+    use_packs(given["packs"])  # before an earlier run is removed
     settings = choose_settings(engine, {"out": out, "leg": Leg(leg), **given})
     _replace(out)
     console = Console()

@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
+from crosswind.injectors.cli.packs_option import VARIABLE
 from crosswind.studies.demo.progress import TrainingProgress
 from crosswind.studies.demo.settings import DemoSettings
 from crosswind.studies.stack import (
@@ -38,7 +39,8 @@ class DemoResult:
 async def run(settings: DemoSettings, console: Console) -> DemoResult:
     """The main job on real parts. A part that fails raises `ChildFailed`; whatever started is stopped."""
     begun = time.monotonic()
-    async with Processes(settings.out / "logs") as processes:
+    variables = {} if settings.packs is None else {VARIABLE: str(settings.packs)}
+    async with Processes(settings.out / "logs", variables) as processes:
         console.print(
             f"[bold]1[/]  A small policy is served ({settings.engine}); the gateway stands in front of it."
         )

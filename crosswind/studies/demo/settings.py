@@ -35,6 +35,8 @@ class DemoSettings:
     """How long a child may take until it answers."""
     policy: str = "retail"
     """A policy that comes with the package, or a policy directory."""
+    packs: Path | None = None
+    """A folder of phrase packs that go before the shipped ones."""
     ports: tuple[int, int, int] = field(default=(0, 0, 0))
     """Engine, data plane, control plane; 0 takes a free one."""
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from crosswind.injectors.cli.packs_option import packs_folder_option
+
 
 @click.command(
     short_help="Search for the noise that hurts an agent most.",
@@ -75,6 +77,7 @@ Examples:
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     help="A YAML file for the gateways that are started; with its noise_model, prompts are searched too.",
 )
+@packs_folder_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),

@@ -14,6 +14,8 @@ from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.noise_model.chat_model import open_client
 from crosswind.gateway.sessions.profiles import is_file
+from crosswind.injectors.cli.packs_option import VARIABLE
+from crosswind.injectors.packs.load import use_folder
 from crosswind.injectors.profiles import load as built_in
 from crosswind.injectors.profiles.load import Profile, ProfileError, parse
 from crosswind.studies.evolve.agents import Agent, check_agent
@@ -69,7 +71,7 @@ def describe_detected(found: Detectability) -> str:
 Say = Callable[[str], None]
 
 _ANY = "http://127.0.0.1:1/v1"
-"""Stands for the upstreams that the gateways get, while their configuration is read for its noise model."""
+"""Stands for the upstreams that the gateways get, while their configuration is read."""
 
 _NO_DOSE = "--against: {} injects nothing here, so that its dose leaves nothing to search: name one that does"
 
@@ -79,7 +81,11 @@ async def evolve(settings: SearchSettings, say: Say) -> Mapping[str, Any]:
 
     ConfigurationError where they can't be used, ChildFailed where a command that it runs fails.
     """
+    flags = {"upstream": _ANY, "packs": settings.packs}
+    config = load(settings.config, flags) if settings.config else None
+    packs = settings.packs if config is None else config.packs
     try:
+        use_folder(packs)  # before the profile is read: it may weigh their entries
         own = is_file(settings.against)
         text = await asyncio.to_thread(Path(settings.against).read_text, "utf-8") if own else ""
         against = parse(text, settings.against) if own else built_in.load(settings.against)
@@ -93,9 +99,10 @@ async def evolve(settings: SearchSettings, say: Say) -> Mapping[str, Any]:
         await check_agent("--second", settings.second)
     settings.out.mkdir(parents=True, exist_ok=True)
     journal = Journal(settings.out / "evaluations.jsonl", settings.identity())
-    async with Processes(settings.out / "logs") as processes:
+    variables = {} if packs is None else {VARIABLE: str(packs)}
+    async with Processes(settings.out / "logs", variables) as processes:
         profiles = {against.name: text} if own else {}
-        model = load(settings.config, {"upstream": _ANY}).noise_model if settings.config else None
+        model = config.noise_model if config is not None else None
         return await Evolution(settings, against, profiles, journal, processes, say, model).run()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from crosswind.injectors.identity import digest
+from crosswind.injectors.packs.load import OWN
 from crosswind.studies.evolve.detectability import Detectability
 
 FINALISTS = 4
@@ -50,11 +51,16 @@ class SearchSettings:
     bench: tuple[str, ...] = ()
     """Further options of `crosswind bench`."""
     config: Path | None = None
+    packs: Path | None = None
+    """A folder of phrase packs that go before the shipped ones, and before those of `config`."""
     out: Path = Path("runs/evolve")
 
     def identity(self) -> dict[str, Any]:
-        """What makes two runs the same search; where they write is no part of it."""
-        known = {name: value for name, value in asdict(self).items() if name not in ("out", "config")}
+        """What makes two runs the same search, the packs in use too; where they write is no part of it."""
+        apart = ("out", "config", "packs")
+        known = {name: value for name, value in asdict(self).items() if name not in apart}
+        if OWN.packs:
+            known["packs"] = sorted(pack.edition for pack in OWN.packs.values())
         config = digest(self.config.read_text(encoding="utf-8")) if self.config else None
         return {**known, "operators": list(self.operators), "bench": list(self.bench), "config": config}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -12,14 +11,12 @@ import msgspec
 from rich.console import Console, Group
 from rich.text import Text
 
-from crosswind.gateway.noise_model.stored_texts import open_stored_texts
 from crosswind.gateway.protocols.content_text import read_content_texts
 from crosswind.gateway.protocols.history import HistoryStep
 from crosswind.gateway.protocols.json_values import as_mapping
 from crosswind.gateway.protocols.message_format import ToolResultPart
 from crosswind.injectors.cli.commands import read_profile, report_errors
 from crosswind.injectors.cli.completion import complete_profiles
-from crosswind.injectors.cli.packs_option import packs_option
 from crosswind.injectors.cli.rendering import render_event, render_heading, shorten
 from crosswind.injectors.engine.dose import SessionDose, find_places, measure_dose
 from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed
@@ -30,8 +27,8 @@ from crosswind.studies.conversations import (
     read_message,
     tools_in,
 )
+from crosswind.studies.gateway_options import ServedNoise, gateway_options
 from crosswind.studies.preview.events import PreviewEvent, preview_events
-from crosswind.studies.replayable_option import as_served, describe_assumption, replayable_option
 
 SPOKEN = ("text", "input_text", "output_text")
 """The types of parts that hold texts, in any protocol."""
@@ -46,6 +43,7 @@ Examples:
   crosswind noise preview --profile chaos/confused-users conversation.json
   crosswind noise preview --profile mine.yaml --seeds 10 conversation.json
   crosswind noise preview --profile mine.yaml --seed 7 --json conversation.json
+  crosswind noise preview --profile mine.yaml --config crosswind.yaml conversation.json
 """,
 )
 @click.option(
@@ -65,14 +63,8 @@ Examples:
 )
 @click.option("--level", type=int, help="Level of the profile; by default the profile's own.")
 @click.option("--type", "noise_type", help="Keep this operator only.")
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A gateway's configuration: shows what its noise model wrote, out of its store.",
-)
 @click.option("--only-changed", is_flag=True, help="Show only what noise changed.")
-@replayable_option
-@packs_option
+@gateway_options
 @click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON.")
 @click.argument("conversation_file", metavar="CONVERSATION", type=click.Path(path_type=Path, dir_okay=False))
 def preview(
@@ -81,9 +73,8 @@ def preview(
     seeds: int,
     level: int | None,
     noise_type: str | None,
-    config: Path | None,
     only_changed: bool,
-    assume_replayable: bool,
+    served: ServedNoise,
     as_json: bool,
     conversation_file: Path,
 ) -> None:
@@ -94,11 +85,12 @@ def preview(
     profile = read_profile(profile_name, tools_in([recorded]))
     dose = Assignment(NOISY, level=level, noise_type=noise_type)
     with report_errors():
-        served = as_served(profile, assume_replayable)
-        plans = [recorded.make_plan(served, Seed(one, "preview"), dose) for one in range(seed, seed + seeds)]
-    with ExitStack() as stack:
-        with report_errors("--config: "):
-            texts = stack.enter_context(open_stored_texts(config)) if config is not None else None
+        tables = (*served.tool_classes, profile.tool_classes)
+        plans = [
+            recorded.make_plan(served.apply(profile), Seed(one, "preview"), dose, tables)
+            for one in range(seed, seed + seeds)
+        ]
+    with served.open_texts() as texts:
         drawn = [(plan, list(preview_events(plan, recorded, texts=texts))) for plan in plans]
     shown = [
         (plan, [one for one in events if one.after is not None or not only_changed]) for plan, events in drawn
@@ -114,7 +106,7 @@ def preview(
     at = "" if first.level is None else f"level {first.level}, "
     named = f"seed {seed}" if seeds == 1 else f"seeds {seed} to {seed + seeds - 1}"
     console.print(f"profile {first.profile}, {at}{named}, type {first.noise_type or 'any'}", markup=False)
-    if assumption := describe_assumption(profile, assume_replayable):
+    if assumption := served.describe_assumption(profile):
         console.print(Text(assumption))
     if seeds == 1:
         if only_changed:

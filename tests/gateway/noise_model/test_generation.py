@@ -331,12 +331,11 @@ async def test_what_the_store_has_is_shown_and_nothing_is_asked(tmp_path: Path) 
     assert len(scribe.requests) == 1
 
 
-async def test_a_configuration_without_a_model_or_a_store_is_refused(tmp_path: Path) -> None:
+async def test_a_configuration_without_the_models_url_or_a_store_is_refused(tmp_path: Path) -> None:
     chat, config = tmp_path / "chat.json", tmp_path / "crosswind.yaml"
     chat.write_text(json.dumps([user(ASKED)]))
     model = {"url": "http://127.0.0.1:9/v1", "model": "scribe"}
     for document, says in (
-        ({}, "no noise_model"),
         ({"noise_model": {"url": "nowhere", "model": "m"}}, "noise_model.url"),
         ({"store": f"sqlite:///{tmp_path}/none.db", "noise_model": model}, "none.db"),
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,15 @@ HISTORY = [
 ]
 
 
-async def relay(tmp_path: Path, control: str, *messages: Any, flags: tuple[str, ...] = ()) -> bytes:
+async def relay(
+    tmp_path: Path,
+    control: str,
+    *messages: Any,
+    flags: tuple[str, ...] = (),
+    server: Sequence[str] = SERVER,
+) -> bytes:
     """What a client gets that sends these messages and leaves."""
-    command = relayed(SERVER, "--control", control, "--name", "shop", *flags)
+    command = relayed(server, "--control", control, "--name", "shop", *flags)
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,

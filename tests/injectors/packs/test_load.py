@@ -14,7 +14,15 @@ from crosswind.injectors.cli.examples import sample_for
 from crosswind.injectors.conversation import ToolList, ToolSchema
 from crosswind.injectors.operators.phrases import list_about
 from crosswind.injectors.packs.draw import make_setting
-from crosswind.injectors.packs.load import list_versions, load, load_all, shipped_files, use_folder
+from crosswind.injectors.packs.load import (
+    OWN,
+    PackError,
+    list_versions,
+    load,
+    load_all,
+    shipped_files,
+    use_folder,
+)
 from crosswind.injectors.packs.parts import BORROWED, OPERATORS, PARTS, Domain, count_wanted
 from crosswind.injectors.packs.shortfall import find_shortfalls
 from crosswind.injectors.seeded_random import SeededRandom
@@ -70,6 +78,28 @@ def test_an_interaction_pattern_lists_the_pack_that_it_draws_from() -> None:
         "en/general"
     ]
     assert len(list_versions(frozenset(("user.interaction_pattern", "user.redundant")))) > 1
+
+
+@pytest.mark.parametrize(
+    ("place", "raw", "words"),
+    [
+        ("fr/search", b'{"pack": "en/search", "version": 1, "licence": "x"}\n', "is read as fr/search"),
+        ("fr/search", b'{"pack": "fr/search", "version": 1, "licence": "\xe9"}\n', "save it as UTF-8"),
+        ("fr/search", b"no pack\n", "line 1"),
+        ("fr/library", b"", "'library' is no domain"),
+    ],
+    ids=["another pack's place", "Latin-1", "no pack", "no domain"],
+)
+def test_an_own_pack_that_cannot_be_used_is_named_and_nothing_changes(
+    place: str, raw: bytes, words: str, tmp_path: Path
+) -> None:
+    file, before = tmp_path / f"{place}.jsonl", OWN.turn
+    file.parent.mkdir()
+    file.write_bytes(raw)
+    with pytest.raises(PackError) as refused:
+        use_folder(tmp_path)
+    assert str(file) in str(refused.value) and words in str(refused.value)
+    assert OWN.turn == before and not OWN.packs
 
 
 def test_nothing_is_remembered_of_packs_that_a_folder_replaces(tmp_path: Path) -> None:

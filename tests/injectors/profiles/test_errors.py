@@ -41,6 +41,11 @@ RULES = "rules:\n  - operator: tool.timeout\n    severity: 0.5\n"
         (f"name: t\n{RULES}    where:\n      tool: [a]\n", 6, ["rules[0].where.tool", "'tools'"]),
         (f"name: t\n{RULES}    entries: {{'*': 0}}\n", 5, ["rules[0].entries", "draws no entries"]),
         (f"{TALK} {{en/generall#chat-401: 2}}\n", 5, ["'en/general#chat-401'"]),
+        (
+            f"{TALK} {{'*': 0, 'en/*': 1}}\n",
+            5,
+            ["entries.en/*", "it never counts, since '*' stands before it"],
+        ),
         (f"{TALK} {{'en/*': -1}}\n", 5, ["entries.en/*", "greater than or equal to 0"]),
         (
             "name: t\nrules:\n  - operator: tool.timeot\n    severity: 1\n",

@@ -26,6 +26,7 @@ from crosswind.studies.chaos.tasks import Task
 from crosswind.testing import Answer, Dialogue, ScriptedProvider
 from crosswind.testing.errors import ProviderError
 from tests.loop.children import COMMAND, ENVIRONMENT
+from tests.own_packs import ENTRY, WORDS, write_packs, write_profile
 from tests.studies.chaos.conftest import AGENT, Chaos, Running, read_gate
 
 
@@ -58,6 +59,31 @@ def test_the_drop_is_what_the_noise_did_and_a_rerun_says_the_same(
         assert hit
         assert all(one.faults for one in hit)
     assert printed[0] == printed[1]
+
+
+def test_a_run_draws_from_own_packs_and_goes_on_with_the_same(
+    play: Chaos, provider: ScriptedProvider, tmp_path: Path
+) -> None:
+    packs, play.profile = write_packs(tmp_path), str(write_profile(tmp_path))
+    refused = play(own=provider.base_url)
+    assert refused.exit_code
+    assert "en/general#lib-*" in refused.output and "--packs" in refused.output, refused.output
+    play.folder = tmp_path / "with"
+    play.folder.mkdir()
+    given = "--packs", str(packs)
+    done = play(*given, own=provider.base_url)
+    assert done.exit_code == 0, done.output
+    with closing(open_existing(str(play.out / "crosswind.db"))) as store:
+        events = [one for session in store.sessions(limit=9) for one in store.events(session.id)]
+    assert any(WORDS in (one.after or "") and ENTRY in one.draw["phrases"] for one in events)
+    assert play(*given, "--resume", own=provider.base_url).exit_code == 0
+    write_packs(tmp_path, version=8, words="Gates are brought up to date once an hour.")
+    refused = play(*given, "--resume", own=provider.base_url)
+    assert refused.exit_code == 2 and "--resume: packs isn't what it was" in refused.output
+    refused = play("--packs", str(tmp_path / "none"), own=provider.base_url)
+    assert refused.exit_code == 2 and "none' is no folder" in refused.output
+    refused = play(*given)
+    assert refused.exit_code == 2 and "--packs is for a gateway of the run's own" in refused.output
 
 
 def test_a_gate_ends_the_run_as_soon_as_its_verdict_stands(play: Chaos) -> None:

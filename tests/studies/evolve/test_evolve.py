@@ -16,6 +16,7 @@ from crosswind.simulators.environment import load
 from crosswind.studies.evolve.prompts import TASK
 from crosswind.testing import Answer, DecideMessage, Dialogue, MessageItem, ScriptedProvider, answer_messages
 from tests.gateway.noise_model.writer import configured, writer
+from tests.own_packs import WORDS, write_packs, write_profile
 
 RETAIL = load("retail")
 OPERATORS = ("tool.timeout", "tool.rate_limit", "tool.redundant", "tool.auth_error", "user.typos")
@@ -138,6 +139,23 @@ async def test_a_prompt_is_found_where_only_words_of_a_model_reach_the_weakness(
     assert told["lineage"]["reference"][0]["at_equal_dose"]["high"] < 0
 
 
+async def test_own_packs_are_drawn_from_and_a_search_goes_on_with_the_same(tmp_path: Path) -> None:
+    config, out = tmp_path / "noise.yaml", tmp_path / "run"
+    config.write_text(yaml.safe_dump({"packs": str(write_packs(tmp_path))}))
+    agent = ScriptedProvider(answer_messages(gives_up_at(WORDS)), strict=False)
+    async with agent:
+        search = ("--reference", agent.base_url, "--against", str(write_profile(tmp_path)), "--budget", "2")
+        search += ("--operators", "tool.misleading", *SIZES, *ANY)
+        code, _, erred = await evolve(out, *search)
+        assert code == 2 and "en/general#lib-*" in erred and "--packs" in erred, erred
+        code, said, erred = await evolve(out, *search, "--config", str(config))
+        assert code == 0, said + erred
+        assert WORDS in str(agent.dialogues)
+        write_packs(tmp_path, version=8)
+        code, _, erred = await evolve(out, *search, "--config", str(config))
+        assert code == 2 and "packs differ" in erred
+
+
 async def test_what_can_not_be_used_is_refused_before_anything_is_served(tmp_path: Path) -> None:
     for given, says in (
         (("--against", "agentnoisebench/al"), "agentnoisebench/all"),
@@ -146,6 +164,7 @@ async def test_what_can_not_be_used_is_refused_before_anything_is_served(tmp_pat
         (("--second", "nope"), "--second nope: no policy: nope/crosswind.json: can't be read"),
         (("--second", "http://127.0.0.1:9/v1"), "--second http://127.0.0.1:9/v1: no server answers there"),
         (("--reference", "nope"), "--reference nope: no policy"),
+        (("--packs", "nope"), "packs 'nope' is no folder"),
     ):
         code, _, erred = await evolve(tmp_path / "run", *given)
         assert code == 2 and says in erred, erred

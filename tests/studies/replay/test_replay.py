@@ -19,7 +19,7 @@ from crosswind.gateway.cli import root
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.injectors import operator as operator_registry
 from crosswind.injectors import registry
-from crosswind.injectors.packs.load import load_all
+from crosswind.injectors.packs.load import load_all, use_folder
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.injectors.targets import Result as TextResult
@@ -30,6 +30,8 @@ from tests.gateway.agents import ChatAgent, calling, play
 from tests.gateway.closed_world import ABBREVIATED
 from tests.gateway.dialogue import PROFILE, TURNS, body, user
 from tests.gateway.servers import Running, gateway, settings, upstream
+from tests.own_packs import PROFILE as LIBRARY
+from tests.own_packs import WORDS, conversation, write_packs
 from tests.studies.audit.stores import tamper
 
 
@@ -165,6 +167,22 @@ async def test_a_pack_whose_file_has_changed_is_named(tmp_path: Path) -> None:
     assert result.exit_code == 3, result.output
     why = r"user.redundant, drawn from the pack en/\w+@\d+:0\w+ \(en/\w+@\d+:\w+ is installed"
     assert re.search(f"taken from the record: {why}", result.stdout)
+
+
+async def test_a_session_of_own_packs_is_recomputed_with_these(tmp_path: Path) -> None:
+    packs = write_packs(tmp_path)
+    async with upstream() as app, gateway(tmp_path, app, noise=LIBRARY, packs=packs) as running:
+        await running.chat(conversation(), "s")
+        await running.flush()
+        assert WORDS in str(app.requests[-1].texts())
+    use_folder(None)
+    result = await replayed(tmp_path, "s", "--packs", str(packs))
+    assert result.exit_code == 0 and "as it was sent" in result.output, result.output
+    result = await replayed(tmp_path, "s")
+    assert result.exit_code == 3 and "drawn from the pack en/general@7 (version" in result.output
+    write_packs(tmp_path, words="Shelf marks may change.")
+    result = await replayed(tmp_path, "s", "--packs", str(packs))
+    assert result.exit_code == 3 and "drawn from the pack en/general@7:" in result.output, result.output
 
 
 async def test_the_entries_that_a_rule_may_draw_are_recomputed(tmp_path: Path) -> None:

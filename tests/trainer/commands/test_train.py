@@ -121,6 +121,8 @@ def test_sigterm_ends_it_cleanly(places: list[str]) -> None:
         (["--policy", "nowhere"], "nowhere/crosswind.json: can't be read"),
         (["--objective", "gsop"], "objective: no 'gsop'; the nearest is 'gspo'"),
         (["--set", "curriculum.profile=noisyagnet"], "noisyagnet"),
+        (["--set", "curriculum.profile=none.yaml"], "curriculum.profile: none.yaml can't be read"),
+        (["--set", "curriculum.gap.start_level=9"], "curriculum.gap.start_level: profile 'noisyagent' has"),
         (["--run", "a/b"], "--run: its versions couldn't be exported; version 'a/b-00001': use letters"),
         (["--set", "device=quantum"], "device: 'quantum' can't be used: "),
     ],

@@ -255,6 +255,7 @@ def test_the_command_refuses_what_it_cannot_use(clean: Path, tmp_path: Path) -> 
         (broken, [], "broken.jsonl:2: not a demonstration"),
         (clean, ["--shares", "all=1"], "share 'all' is unknown"),
         (tmp_path / "none", [], "does not exist"),
+        (clean, ["--packs", str(tmp_path / "none")], "is no folder: name one with LANGUAGE/DOMAIN.jsonl"),
     ]:
         result = CliRunner().invoke(command, ["--demonstrations", str(given_file), *out, *more])
         assert result.exit_code == 2 and reason in result.output
