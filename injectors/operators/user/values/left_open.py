@@ -94,16 +94,20 @@ def _draw_within(draw: _Draw, edit: dict[str, Any]) -> Remark | None:
     now = edit["now"].strip()
     if draw.thing is not None and draw.thing[0].rpartition(" ")[2] in now:
         return None  # `within our budget (budget to follow)`
+    asks = text.endswith("?")
+
+    def is_aside(entry: Entry) -> bool:
+        return entry.text.startswith("(") and not (asks and "?" in entry.text)
+
     if draw.rng.chance(_WITHIN) and now and ends_clause(text, stop):
-        found = draw.draw("within", lambda entry: entry.text.startswith("("))
+        found = draw.draw("within", is_aside)
         return None if found is None else Remark([{**edit, "now": f"{edit['now']} {found[0]}"}], found[1])
     if not draw.rng.chance(_TAIL) or _PASSED_ON.search(text, stop) is not None:
         return None
     end = _find_tail(text, stop)
     if end is None:
         return None
-    asks = text.endswith("?")
-    found = draw.draw("within", lambda entry: entry.text.startswith("(") or not asks)
+    found = draw.draw("within", is_aside if asks else None)
     if found is None:
         return None
     lead = "" if found[0].startswith(",") else " "

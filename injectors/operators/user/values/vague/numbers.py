@@ -255,7 +255,8 @@ def _count(text: str, start: int, end: int, before: str, noun: str, *, few: bool
     if before == "by" or (before in ("with", "in") and not few):
         return None
     rounded = list_rounded(read_count(text[start:end]) or 0)
-    many = tuple(form for form in rounded if form.endswith(("hundred", "thousand"))) or _MANY_MORE
+    many = tuple(form for form in rounded if form.endswith(("hundred", "thousand")))
+    many = many or (("some",) if noun in UNITS else _MANY_MORE)
     forms = (
         ("a few", "several")
         if few
