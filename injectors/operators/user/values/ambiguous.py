@@ -226,8 +226,8 @@ def _draw_remark(
 
 
 _WHERE = {
-    Half.TRAIN: ("where I am", "where that is", "which city I'm in"),
-    Half.TEST: ("where I'm at", "which town that is"),
+    Half.TRAIN: ("where that is", "which city I'm in", "which town that is"),
+    Half.TEST: ("where I'm at", "where that would be"),
 }
 """What a user tells later who has only said that something is near."""
 

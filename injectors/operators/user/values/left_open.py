@@ -181,18 +181,19 @@ def _is_typed_small(text: str) -> bool:
 
 
 def _fits(entry: Entry, thing: tuple[str, str] | None) -> bool:
-    """Whether its article, or its question, goes with the thing."""
+    """Whether its article, its verb and its question go with the thing."""
     if thing is None:
         return True
-    if thing[1].startswith(_BARE) and _ABOUT.search(entry.text):
-        return False
-    if thing[1].startswith("the ") and _QUESTION.search(entry.text):
-        return False
-    if thing[0].endswith("s") and _AGREES.search(entry.text):
-        return False
-    if "ow many" in entry.text and COUNTED.fullmatch(thing[0]) is None:
-        return False
-    return not (_ARTICLE.search(entry.text) and thing[0].startswith(_NO_ARTICLE))
+    (name, which), text = thing, entry.text
+    odd = (
+        which.startswith(_BARE) and _ABOUT.search(text),
+        which.startswith("the ") and _QUESTION.search(text),
+        name.endswith("s") and _AGREES.search(text),
+        COUNTED.fullmatch(name) is None and "ow many" in text,
+        name.startswith(NAME_OF) and _NONE_OF.search(text),
+        name.startswith(_NO_ARTICLE) and _ARTICLE.search(text),
+    )
+    return not any(odd)
 
 
 _MISSED = re.compile(
@@ -202,7 +203,7 @@ _MISSED = re.compile(
     r"|slipped|unsaid|unstated|went|withheld|without)\b|thing\}(?::| \(?\{one:tb)"
 )
 """What nobody says of a value that is told, though less exactly."""
-_QUESTION = re.compile(r"\b(?:certain|clear|clue|idea|knows?|me|sure)\}? \{which\}")
+_QUESTION = re.compile(r"\b(?:ask|certain|clear|clue|idea|knows?|me|sure)\}? \{which\}")
 """What only a question follows: nobody writes `not sure the date`."""
 _AGREES = re.compile(
     r"(?i)\{thing\}(?: \(?| isn['’]t )?(?:\{one:)?(?:comes|deserves|depends|eludes|escapes"
@@ -215,6 +216,8 @@ _ABOUT = re.compile(r"\b(?:about|on|of|for)\}? \{which\}")
 _NAMES = re.compile(r"\{(?:thing|which)\}")
 _NO_ARTICLE = (*"aeiou", NAME_OF, "number of ")
 _ARTICLE = re.compile(r"\ba \{thing\}")
+_NONE_OF = re.compile(r"(?i)\bno (?:\w+ )?\{thing\}")
+"""What nobody says of a name that is someone's: `no name of the league`."""
 
 
 _PASSED_ON = re.compile(r"\b(?:reminding|saying|tell|telling|that)\b")

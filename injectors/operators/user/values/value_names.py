@@ -196,7 +196,7 @@ def ask_which(one: Mention, place: Place, thing: str, rng: SeededRandom) -> str:
         asked = ("who exactly",) if is_person(one) else ()
     elif thing.startswith(_KIND_OF):
         asked = (f"which {thing}", f"what {thing}")
-    elif thing.endswith(("name", "number")):
+    elif thing.endswith(("name", "number", "s")):
         asked = ()
     elif one.type is ValueType.OPTION and thing.startswith("exact "):
         return f"which {thing.removeprefix('exact ')}"
