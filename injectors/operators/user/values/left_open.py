@@ -200,7 +200,7 @@ _MISSED = re.compile(
     r"(?i)\b(?:absent|another detail|did (?:I|not)|didn['’]t|don['’]t have|escapes|fell|find the|forget"
     r"|forgot|got lost|have I|haven['’]t (?:said|thought)|incomplete|isn['’]t|lacking|leaving|left|missing"
     r"|never|no \{thing|not (?:giving|have|in)|not everything|nothing|omitted|one more|oops|out|skipped"
-    r"|slipped|unsaid|unstated|went|withheld|without)\b|thing\}(?::| \(?\{one:tb)"
+    r"|slipped|unsaid|unstated|went|withheld|without|would you)\b|thing\}(?::| \(?\{one:tb)"
 )
 """What nobody says of a value that is told, though less exactly."""
 _QUESTION = re.compile(r"\b(?:ask|certain|clear|clue|idea|knows?|me|sure)\}? \{which\}")
