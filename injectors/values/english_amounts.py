@@ -74,14 +74,15 @@ def list_rounded(value: int) -> tuple[str, ...]:
         words = ("a couple of",) if many == 2 else ("a few", "several") if many < 6 else ("several",)
         return tuple(f"{word} {name}" for word in words)
     step = next((step for most, step in _STEPS if value < most), 1000)
-    step = step if value % step else 10 * step
+    wide = value % step == 0
+    step = 10 * step if wide else step
     if value % step == 0 or value < step:
         return ()
     low = value - value % step
     below, above = f"{low:,}" if low != 1000 else "a thousand", f"{low + step:,}"
-    if value - low < step * 0.4:
+    if not wide and value - low < step * 0.4:
         return (f"a bit over {below}", f"a little over {below}", f"just over {below}")
-    if value - low > step * 0.6:
+    if not wide and value - low > step * 0.6:
         return (f"just under {above}", f"a little under {above}", f"almost {above}")
     return (f"between {low:,} and {above}", f"somewhere between {low:,} and {above}")
 

@@ -16,13 +16,7 @@ from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
 from crosswind.injectors.operators.user.values.documents import is_document
-from crosswind.injectors.operators.user.values.left_open import (
-    NAME,
-    Remark,
-    ask_which,
-    draw_remark,
-    name_open,
-)
+from crosswind.injectors.operators.user.values.left_open import NAME, Remark, draw_remark
 from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.spoken_values import SaidBefore, find_spoken
 from crosswind.injectors.operators.user.values.untyped import find_untyped
@@ -33,7 +27,9 @@ from crosswind.injectors.operators.user.values.vague.place import (
     accept_all,
     ends_clause,
     find_word_before,
+    is_told_later,
 )
+from crosswind.injectors.operators.user.values.value_names import ask_which, name_open
 from crosswind.injectors.operators.user.values.whole_messages import (
     is_answer,
     is_broken,
@@ -48,6 +44,7 @@ from crosswind.injectors.targets import Draw, Effect, Half, Recovery, Result, Us
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
 from crosswind.injectors.text.sentences import is_prose
+from crosswind.injectors.values.calendar import month_of
 from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
@@ -60,17 +57,20 @@ NOBODY = "nobody could be asked for what the user would leave open"
 _ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
 _LEFT_OUT = 0.15
 """How often a value that could be told less exactly is left out with its preposition instead."""
-_SILENT = 0.75
-"""How often the user says no more where the words for the value show that it is open."""
-_SHOWS = re.compile(
-    r"\b(?:about|around|roughly|or so|or two|some ?(?:day|time)|some point|one day|(?:in|within) the next"
-    r"|a certain|a particular|some number of|my favorite|[a-z]+ I like|another|a different|some money"
-    r"|a (?:bit of|little) money|a friend|a colleague|a coworker|some(?:one|body) from|one of (?:my|our|the)"
-    r"|one of those|(?:in|near|of|for|from|to) (?:my|this) (?:area|city|hometown|place|part of town)"
-    r"|nearby|close by|near me|where I (?:am|live)|near here|from here"
-    r"|a doctor|budget|price|a (?:file|folder) of mine)\b"
+_SILENT = 0.6
+"""How often the user says no more where the value is told openly as about what it is."""
+_ABOUT = re.compile(
+    r"\b(?:about|around(?! (?:here|me)\b)|roughly|or so|or two|some ?(?:day|time)|some point|one day"
+    r"|(?:in|within) the next)\b"
 )
-"""Words that show by themselves that a value is open: `around eight`, `in a certain city`, `a friend`."""
+"""Words that show by themselves that a value is told about: `around eight`, `sometime next week`."""
+_HERE = re.compile(r"\b(?:near me|nearby|around here|close by|near where I am|close to where I live)\Z")
+_MINE = re.compile(
+    r"\b(?:(?:in|near|of|for|from) (?:my|this) (?:area|city|hometown|place|part of town)|in town"
+    r"|from (?:here|where I (?:am|live)))\Z"
+)
+"""Words that put something where the user is; beside the first, few people say where that is."""
+_QUIET_HERE = 0.3
 _HEDGED = ("a few", "several", "a couple", "about", "between")
 """What a coarse form begins with that needs no other hedge."""
 _BARE = 0.35
@@ -86,7 +86,7 @@ _SHORTENED = 0.6
     aliases=("ambiguity",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
     effect=Effect.ADDS,
-    version=12,
+    version=13,
 )
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
@@ -153,10 +153,22 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
         ):
             continue
         if (place := find_place(text, one, language)) is not None:
+            if language is Language.EN and _names_month_again(text, one, place):
+                continue
             if place.value is not None:
                 start, end = place.value
                 one = msgspec.structs.replace(one, start=start, end=end, text=text[start:end])  # noqa: PLW2901
             yield one, place
+
+
+def _names_month_again(text: str, one: Mention, place: Place) -> bool:
+    """Whether the month of a date stands elsewhere, too, so that nobody says that the date is missing."""
+    if one.type is not ValueType.DATE:
+        return False
+    start, end = place.value or (one.start, one.end)
+    months = {found for word in re.findall(r"[A-Z][a-z]+", text[start:end]) if (found := month_of(word))}
+    rest = re.findall(r"[A-Z][a-z]+", f"{text[:start]} {text[end:]}")
+    return bool(months) and any(month_of(word) in months for word in rest)
 
 
 def _draw_open(
@@ -194,17 +206,37 @@ def _draw_remark(
     """The edits, with what the user says of the open value, if they say anything."""
     if setting.language is not Language.EN:
         return draw_remark(target, rng, setting, made.edit, None, one.type)
-    told = made.edit["now"].endswith((TOLD_LATER, _IN_TEST[-1][1]))
-    if told or (_SHOWS.search(made.edit["now"]) is not None and rng.chance(_SILENT)):
+    now = made.edit["now"]
+    if now.endswith((*TOLD_LATER, *_TOLD_IN_TEST)) or rng.chance(_share_silent(now)):
         return Remark([made.edit], "")
-    coarse = made.form is not None or made.edit["now"].startswith("few")
+    coarse = made.form is not None or now.startswith("few")
     if not coarse and place.called == "full name":
         place = replace(place, called=None)
-    thing = name_open(one, place, coarse=coarse, half=target.branch.half, rng=rng)
+    thing = name_open(
+        one, place, text=f"{target.text} {now}", coarse=coarse, half=target.branch.half, rng=rng
+    )
+    if thing == "budget" and thing in now:
+        thing = "amount"
     named = None if thing is None else (thing, ask_which(one, place, thing, rng))
+    if one.type is ValueType.PLACE and (_HERE.search(now) or _MINE.search(now)):
+        named = (rng.choice(("city", "city", "town", "location")), rng.choice(_WHERE[target.branch.half]))
     numbered = thing is not None and thing.endswith((" number", " ID"))
     kind = ValueType.ID if numbered else place.type or one.type
     return draw_remark(target, rng, setting, made.edit, named, kind, coarse=coarse)
+
+
+_WHERE = {
+    Half.TRAIN: ("where that is", "which city I'm in", "which town that is"),
+    Half.TEST: ("where I'm at", "where that would be"),
+}
+"""What a user tells later who has only said that something is near."""
+
+
+def _share_silent(now: str) -> float:
+    """How often nothing more is said beside these words."""
+    if _ABOUT.search(now) is not None:
+        return _SILENT
+    return _QUIET_HERE if _HERE.search(now) is not None else 0.0
 
 
 class _Made(msgspec.Struct, frozen=True, gc=False):
@@ -234,7 +266,9 @@ def _draw_words(
 ) -> _Made | None:
     """Words that stand for the value: a part of it, a coarse form, or a phrase from the packs."""
     text, accept, language = target.text, place.accept, setting.language
-    parts = place.forms if ends_clause(text, place.end) else tuple(filter(_fits_within, place.forms))
+    parts = place.forms
+    if not ends_clause(text, place.end):
+        parts = tuple(form for form in parts if not is_told_later(form))
     if parts and (accept is None or rng.chance(_SHORTENED)):
         said = _word_in_half(rng.choice(parts), target.branch.half)
         edit = _replace(text, place.start, place.end, place.join(said, said))
@@ -264,16 +298,8 @@ def _word_in_half(form: str, half: Half) -> str:
     return form
 
 
-_IN_TEST = (
-    ("a certain number of", "some number of"),
-    ("a certain ", "a particular "),
-    (TOLD_LATER, "to be named later"),
-)
-
-
-def _fits_within(form: str) -> bool:
-    """Whether the sentence can go on behind it."""
-    return TOLD_LATER not in form
+_TOLD_IN_TEST = ("to be named later", "I've yet to mention", "I'd rather mention separately")
+_IN_TEST = (*zip(TOLD_LATER, _TOLD_IN_TEST, strict=True), ("I have in mind", "I'm thinking of"))
 
 
 def _draw_vague(

@@ -21,8 +21,8 @@ from crosswind.injectors.operators.user.values.contradictions import (
     name_value,
 )
 from crosswind.injectors.operators.user.values.documents import is_document
-from crosswind.injectors.operators.user.values.left_open import name_kind
 from crosswind.injectors.operators.user.values.spoken_values import find_thing
+from crosswind.injectors.operators.user.values.value_names import name_kind
 from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
@@ -153,7 +153,7 @@ def _draw(
     slots = {"value": one.told, "rival": one.told_rival}
     if not inside:
         slots = {"value": one.named, "rival": one.named_rival if position is Position.END else one.bare_rival}
-    thing = name_kind(one.type, one.thing) if position is Position.SWAP else one.thing
+    thing = name_kind(one.type, one.thing, target.own) if position is Position.SWAP else one.thing
     if not inside and thing is not None and setting.language is Language.EN:
         slots["thing"] = thing
 

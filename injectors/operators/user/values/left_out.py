@@ -97,6 +97,8 @@ def find_adjunct(text: str, one: Mention) -> Place | None:
     ways = _GOES_ON | (_THEN if one.type not in (ValueType.NAME, ValueType.PLACE) else frozenset())
     if not (ends_clause(text, stop) or after in ways):
         return None
+    if one.type is ValueType.MONEY and text.startswith("at ", begin):
+        called_so = "price"
     return Place(begin - 1, stop, dropped="", called=called_so, value=(start, end))
 
 

@@ -12,7 +12,6 @@ from crosswind.injectors.operators.user.values.vague.place import (
     ends_clause,
     find_next_word,
     find_word_before,
-    list_certain,
     list_unnamed,
     withhold,
 )
@@ -91,7 +90,7 @@ def _find_plain(text: str, one: Mention, before: str) -> Place | None:
     counted = _COUNTED.match(text, end)
     if counted is None or find_next_word(text, end) in UNITS or before not in _BEFORE_COUNT:
         return None
-    few = ("a few {}", "several {}") if 2 < int(one.text) <= _MOST_FEW else ("a certain number of {}",)
+    few = ("a few {}", "several {}") if 2 < int(one.text) <= _MOST_FEW else ("some {}",)
     forms = tuple(form.format(text[end + 1 : counted.end()]) for form in few)
     if int(one.text) <= 2:
         return None
@@ -150,7 +149,8 @@ def _find_year(text: str, start: int, end: int, before: str, *, stops: bool) -> 
         forms = list_decades(int(text[start:end]))[1:2] if late and before in ("after", "before") else ()
         return Place(start, end, None, forms=forms, called="year", type=ValueType.DATE) if forms else None
     if before == "the" and (season := _SEASON.match(text, end)) is not None:
-        return withhold(start - len("the "), season.end(), list_certain("season"), "season")
+        forms = ("a past season", "one of the past seasons")
+        return withhold(start - len("the "), season.end(), forms, "season")
     if before in ("a", "the", "my") and _MADE.match(text, end) is not None:
         return Place(start, end + 1, dropped="", called="year", value=(start, end))
     return None

@@ -46,10 +46,10 @@ def find_city(text: str, one: Mention, start: int, end: int, before: str) -> Pla
 def _find_town(  # noqa: PLR0911
     text: str, one: Mention, end: int, before: str
 ) -> Place | None:
-    head, value = one.start - len(before) - 1, (one.start, end)
+    head, value, local = one.start - len(before) - 1, (one.start, end), LOCAL.search(text) is not None
     lead = find_word_before(text, head)
     if before in ("in", "at", "near", "around"):
-        if before in ("in", "near") and one.text in CITY_NAMES and _NEARBY.search(text[:head]):
+        if before in ("in", "near") and one.text in CITY_NAMES and _NEARBY.search(text[:head]) and not local:
             place = Place(
                 head,
                 end,
@@ -60,7 +60,7 @@ def _find_town(  # noqa: PLR0911
             )
             return leave_out(place, text, GO_ON)
         gone = _cut(leave_out(Place(head, end, None), text, GO_ON | _ADVERBS), value)
-        if before != "in" or gone is None or one.text not in CITY_NAMES:
+        if before != "in" or gone is None or one.text not in CITY_NAMES or local:
             return gone
         return Place(head, end, _is_around, thing="city", type=ValueType.PLACE, value=value).or_dropped(gone)
     told = _TOLD.match(text, end) is not None
@@ -83,6 +83,14 @@ def _find_town(  # noqa: PLR0911
         called = "destination" if before == "to" else "starting point"
         return _cut(leave_out(Place(head, end, None), text, GO_ON), value, called)
     return None
+
+
+LOCAL = re.compile(
+    r"(?i)\b(?:near(?: me|by| here)|close by|around (?:here|me)|local"
+    r"|(?:in|around|near) (?:my|this) (?:area|city|place)"
+    r"|within (?:a )?[\w.]+ (?:miles?|km|kilomet\w+|meters)|where I (?:am|live)|my location|from here)\b"
+)
+"""What says already that something is near the user."""
 
 
 def _is_around(entry: Entry) -> bool:

@@ -95,6 +95,8 @@ def _find_named(  # noqa: PLR0911
     before, after = find_word_before(text, start), find_next_word(text, end)
     if one.type is ValueType.PLACE and one.text in NO_PLACES and not is_known(one.text):
         return None
+    if one.type is ValueType.NAME and is_known(one.text):
+        return None  # A city that some parameter takes for the name of something else.
     if before == "by" and find_word_before(text, start - len("by ")) in DONE_BY:
         return None
     if one.text.lower() in _LABELS or (before in ("from", "to") and one.text.isupper()):

@@ -48,12 +48,12 @@ def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Pl
     if unit.isalpha() and unit not in ("USD", "EUR", "GBP") and CONVERTED.search(ahead):
         asked = re.search(r"\bhow m", ahead, re.IGNORECASE) is not None
         own = withhold(start, end, (f"some {unit}", f"my {unit}"), "amount")
-        return own if not asked else withhold(start, end, (f"a certain number of {unit}",), "amount")
+        return own if not asked else _round_money(one, start, end)
     if qualifies(text, end):
         return None
     place = _find_amount(one, ahead, start, end, before)
     if place is not None and place.forms and CALCULATES.search(text) is not None:
-        return withhold(start, end, ("a certain amount", "a certain sum"), place.called or "amount")
+        return _round_money(one, start, end)  # Nobody works out `some money`.
     return place
 
 

@@ -11,12 +11,11 @@ from crosswind.injectors.operators.user.values.small_words import GO_ON, is_smal
 from crosswind.injectors.operators.user.values.vague.cities import CITY_NAMES, NO_PLACES, REGION
 from crosswind.injectors.operators.user.values.vague.others import LANGUAGES
 from crosswind.injectors.operators.user.values.vague.place import (
-    TOLD_LATER,
     Place,
     ends_clause,
     find_next_word,
     find_word_before,
-    list_certain,
+    list_told_later,
     list_unnamed,
     withhold,
 )
@@ -91,7 +90,7 @@ def find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
     if one.literal or kind is None or _NAME_GOES_ON.match(text, end) or not _stops(text, end, before):
         return None
     told = before == "by" and find_word_before(text, start - len("by ")) in DONE_BY
-    forms = (f"this {kind}", *list_certain(kind)) if told else list_unnamed(kind)
+    forms = (f"this {kind}", *list_told_later(kind)) if told else list_unnamed(kind)
     type = ValueType.OPTION if one.type is ValueType.NAME else None
     return withhold(start, end, forms, kind, type=type, value=(one.start, end))
 
@@ -152,7 +151,7 @@ def _find_owner(text: str, one: Mention, start: int, end: int) -> Place | None:
         or before == "the"
     ):
         return None
-    forms = tuple(f"{unnamed}'s" for unnamed in list_unnamed(kind) if TOLD_LATER not in unnamed)
+    forms = tuple(f"{unnamed}'s" for unnamed in list_unnamed(kind) if " I" not in unnamed)
     return withhold(start, end, forms, kind, value=(start, end - 2))
 
 

@@ -21,7 +21,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     find_next_word,
     find_word_before,
     leave_out,
-    list_certain,
+    list_told_later,
     withhold,
 )
 from crosswind.injectors.operators.user.values.vague.things import find_id, is_numbered
@@ -87,7 +87,7 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
         forms = (f"this temperature in {after}", f"my temperature reading in {after}")
         return withhold(start, end + 1 + len(after), forms, "temperature")
     if after in UNITS and after.endswith("s") and before in _ASKED_OF and CALCULATES.search(text):
-        return withhold(start, end, ("a certain number of",), _count_of(after))
+        return _round(text, one, start, _count_of(after))
     if stop > end and after.islower() and CONVERTED.search(text[:start]):
         return _round(text, one, start, "amount")
     if (stop > end or not qualifies(text, end) or before == "of") and (
@@ -143,10 +143,10 @@ def _find_measured(  # noqa: PLR0911
         return _find_behind_noun(text, start, stop, before)
     if of is not None:
         known = of["head"] in (*called, *named) or of["head"] in _MEASURED
-        if known and CALCULATES.search(text) is not None and not qualifies(text, stop):
-            forms = list_certain(of["noun"])
-            return withhold(of.start(), stop, forms, of["noun"], value=(start, stop))
         rounded = _round(text, one, start, of["noun"]) if known else None
+        if rounded is None and known and CALCULATES.search(text) is not None and ends_clause(text, stop):
+            forms = list_told_later(of["noun"])
+            return withhold(of.start(), stop, forms, of["noun"], value=(start, stop))
         return rounded or _find_bare_measure(text, of, start, stop)
     if before == "from" and called == ["distance"] and _FALLS.search(text[max(0, start - 40) : start]):
         called = ["height"]
@@ -157,9 +157,10 @@ def _find_measured(  # noqa: PLR0911
         return None
     if before == "to" and called[-1] in text[max(0, start - 16) : start].split():
         return Place(start - len(" to "), stop, dropped="", called=called[-1], value=(start, stop))
-    if CALCULATES.search(text) is not None and not qualifies(text, stop):
-        return withhold(start, stop, list_certain(called[-1]), called[-1])
-    return _round(text, one, start, called[-1])
+    rounded = _round(text, one, start, called[-1])
+    if rounded is None and CALCULATES.search(text) is not None and ends_clause(text, stop):
+        return withhold(start, stop, list_told_later(called[-1]), called[-1])
+    return rounded
 
 
 def _find_bare_measure(text: str, of: re.Match[str], start: int, stop: int) -> Place | None:
@@ -253,11 +254,9 @@ def _count(text: str, start: int, end: int, before: str, noun: str, *, few: bool
     two = text[start:end] in ("2", "two", "Two")
     if before == "by" or (before in ("with", "in") and not few):
         return None
-    if CALCULATES.search(text) is not None:
-        some = "some" if text.startswith(" more", end) else "a certain number of"
-        return withhold(start, end, (some,), _count_of(noun))
     rounded = list_rounded(read_count(text[start:end]) or 0)
-    many = tuple(form for form in rounded if form.endswith(("hundred", "thousand"))) or _MANY_MORE
+    many = tuple(form for form in rounded if form.endswith(("hundred", "thousand")))
+    many = many or (("some",) if noun in UNITS else _MANY_MORE)
     forms = (
         ("a few", "several")
         if few
@@ -317,9 +316,7 @@ _RECENT = 2010
 _DONE = re.compile(r"(?:ed|born|built|made|written|won)$")
 
 
-def find_duration(  # noqa: PLR0911
-    text: str, one: Mention, start: int, end: int, before: str
-) -> Place | None:
+def find_duration(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     unit = re.split(r"[ -]", one.text)[-1]
     called = "duration" if unit.removesuffix("s") in _CLOCKED else _count_of(f"{unit.removesuffix('s')}s")
     if re.search(r"(?:\d|\bhalf) $", text[:start]):
@@ -334,9 +331,6 @@ def find_duration(  # noqa: PLR0911
         most, larger = _SHORT.get(unit, (0, unit))
         few = larger if found is not None and most and int(found[0]) > most else unit
         return Place(start, end, dropped=f"few {few}", called=called)
-    if before in _LASTING and one.text[0].isdigit() and CALCULATES.search(text) is not None:
-        told = (f"a certain number of {unit}",) if unit.endswith("s") else ("a certain time",)
-        return withhold(start, end, told, called)
     forms = list_coarse_forms(one, Language.EN)
     longer = before == "over" or (before == "than" and _LONGER.search(text[:start]) is not None)
     if longer:
@@ -351,7 +345,6 @@ def find_duration(  # noqa: PLR0911
     return Place(start, end, None, forms=forms, called=called)
 
 
-_LASTING = make_words("after every for in over takes within")
 _CLOCKED = ("hour", "minute", "second")
 _SHORT = {
     "minutes": (90, "hours"),

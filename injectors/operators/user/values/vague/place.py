@@ -11,7 +11,7 @@ from crosswind.injectors.values.parameters import ValueType
 
 _LAST = re.compile(r"([^\W_]+) $")
 _NEXT = re.compile(r" ([^\W_]+)")
-_STOP = re.compile(r"\s*(?:$|[.,;:!?)…\n])")
+_STOP = re.compile(r"\s*(?:$|[;:!?)…\n]|[.,](?!\w))")
 _LONGEST = 24
 _NEEDS_MORE = re.compile(
     r"(?:['’](?:s|re|m)|\b(?:am|are|based|be|been|being|born|do|does|go|goes|happened|is|live|lived|lives"
@@ -85,13 +85,18 @@ def withhold(
     return Place(start, end, None, forms=forms, withholds=True, called=called, type=type, value=at)
 
 
-TOLD_LATER = "I'll give you in a minute"
+TOLD_LATER = ("I'll give you in a minute", "I'll name in a second", "I'll name when you ask")
+"""How a phrase ends of a thing that the user is going to tell."""
 
 
-def list_certain(noun: str) -> tuple[str, ...]:
-    """Words for a thing that the user is going to tell."""
+def list_told_later(noun: str) -> tuple[str, ...]:
+    """Words for a thing that the user is going to tell: the sentence ends with them."""
     article = "an" if noun[0] in "aeiou" else "a"
-    return (f"a certain {noun}", f"{article} {noun} {TOLD_LATER}")
+    return tuple(f"{article} {noun} {later}" for later in TOLD_LATER)
+
+
+def is_told_later(phrase: str) -> bool:
+    return phrase.endswith(TOLD_LATER)
 
 
 def list_unnamed(noun: str) -> tuple[str, ...]:
@@ -100,11 +105,12 @@ def list_unnamed(noun: str) -> tuple[str, ...]:
         return ("another language", "a different language")
     if noun in ("drug", "medicine"):
         return ("my medication", "this medication", f"this {noun}")
-    forms = [f"this {noun}", *list_certain(noun)]
+    article = "an" if noun[0] in "aeiou" else "a"
+    forms = [f"this {noun}", f"{article} {noun} I have in mind", *list_told_later(noun)]
     if noun in _OWNED:
         forms.insert(0, f"my {noun}")
     if noun in _MAKERS:
-        forms.insert(0, f"{'an' if noun[0] in 'aeiou' else 'a'} {noun} I like")
+        forms.insert(0, f"{article} {noun} I like")
     if noun in _LIKED | _MAKERS:
         forms.insert(0, f"my favorite {noun}")
     return tuple(forms)

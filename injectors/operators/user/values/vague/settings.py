@@ -34,6 +34,8 @@ def find_setting_value(text: str, one: Mention) -> Place | None:
     if noun in _NOT_SET:
         return None
     called = noun if noun in (one.thing or "").split() else None
+    if called is None and "degrees" in text[one.start : stop]:
+        called = "temperature"
     return Place(found.start("to"), stop, dropped="", called=called, value=(one.start, stop))
 
 

@@ -13,8 +13,11 @@ from crosswind.injectors.values.calendar import month_of
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType, list_parameters
 
+_SMALL = r"(?:an|as|at|by|do|he|if|in|is|it|me|my|no|of|on|or|so|to|up|us|we)\b"
+"""Words of two letters that are no state: `in oakland, ca`."""
 _TOWN = re.compile(
     r" (?P<prep>in|near|around) (?P<name>[a-z]{4,}(?: [a-z]{2,}){0,2}?)"
+    rf"(?:, ?(?!{_SMALL})[a-z]{{2}}\b)?"
     r"(?= ?[.,?!]| (?:today|tomorrow|tonight|right|please|this|next|for|on|with|that|who|and|at)\b|$)"
 )
 _TOWNS = make_words("city location town")
@@ -46,7 +49,7 @@ def find_towns(text: str, tools: ToolList) -> Iterator[tuple[Mention, Place]]:
         )
         if odd or words[-1].endswith(("ing", "ly", "s")):
             continue
-        start, end = match.span("name")
+        start, end = match.start("name"), match.end()
         place = leave_out(Place(match.start("prep"), end, None), text, GO_ON)
         if place.dropped is not None and place.dropped_span is not None:
             one = Mention(start, end, text[start:end], ValueType.PLACE, "city")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -128,3 +129,92 @@ def test_a_parameter_whose_name_has_no_word_takes_no_town() -> None:
     assert not withheld(
         "i need a doctor in antioch", (tool("look_up", **{"": TEXT, "日付": TEXT, "_": TEXT}),)
     )
+
+
+def shown_in(text: str, tools: tuple[ToolSchema, ...], seeds: int = 120) -> list[str]:
+    """What is shown in both halves."""
+    targets = [replace(user_target(text, tools=tools), branch=Branch(half, opening=text)) for half in Half]
+    return [after for target in targets for _, after in drawn(target, seeds)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Calculate the area of a circle with a radius of 5 units.",
+        "How much will 20,000 dollars grow to over 8 years?",
+        "Write a melody of 16 bars for me.",
+        "Look for the paintings by Rodin, please.",
+    ],
+)
+def test_no_placeholder_stands_for_a_value(text: str) -> None:
+    found = shown_in(text, (*MATHS, *WORKS, tool("grow", principal=NUMBER, years=NUMBER)))
+    assert found and not any("a certain" in after or "a particular" in after for after in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "odd"),
+    [
+        (
+            "Find restaurants in Boston within 10 miles near me.",
+            r"near me near|around here|in (?:my|this) area",
+        ),
+        ("Find concerts near me, in Boston.", r"near me,? near|around here"),
+    ],
+)
+def test_what_is_near_is_said_once(text: str, odd: str) -> None:
+    assert not any(re.search(odd, after) for after in shown_in(text, PLACES))
+
+
+def test_words_of_schemas_are_no_words_of_a_user() -> None:
+    tools = (
+        tool("trace", end_available_date=TEXT, search_type={"type": "string", "enum": ["exact", "fuzzy"]}),
+    )
+    found = shown_in("Run an exact trace until March 3, please.", tools)
+    assert found and not any(re.search("available date|search type", after) for after in found)
+
+
+def test_a_type_of_something_is_a_kind_of_it() -> None:
+    tools = (tool("find", event_type={"type": "string", "enum": ["Music", "Sports"]}),)
+    found = shown_in("Find me some sports events, please, for one event a day.", tools)
+    assert any("kind of event" in after for after in found)
+    assert not any("event type" in after for after in found)
+
+
+def test_a_country_that_goes_is_called_one() -> None:
+    found = shown_in("Find me a doctor in Boston, or any doctor in France.", PLACES)
+    gone = [after for after in found if "France" not in after]
+    assert gone and not any(re.search(r"\b(?:city|town|location)\b", after) for after in gone)
+
+
+def test_a_month_that_is_told_twice_stays() -> None:
+    text = "I'd like to visit Oslo in March, what is the weather on March 12 there?"
+    assert all("in March" in after and "on March 12" in after for after in shown_in(text, PLACES))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You are a helpful assistant. Find events in Boston on March 3.",
+        "Act as a travel agent for people in Boston on March 3.",
+        "Find events. The user wants those in Boston on March 3.",
+    ],
+)
+def test_what_tells_an_agent_its_part_stays(text: str) -> None:
+    assert not shown_in(text, PLACES)
+
+
+def test_most_messages_say_that_a_value_is_open() -> None:
+    texts = (
+        "Find me a hotel in Boston.",
+        "Check the price of milk in Boston.",
+        "Send 85 dollars to Margaret.",
+    )
+    for text in texts:
+        found = [draw for draw, _ in drawn(user_target(text, tools=(*PLACES, *SHOP)), 200)]
+        silent = [draw for draw in found if not _speaks(draw)]
+        assert len(found) > 100 and len(silent) < len(found) / 4
+
+
+def _speaks(draw: dict[str, Any]) -> bool:
+    """Whether a remark of a pack stands in it."""
+    return any(re.search("#(?:offer|note|lack|within)-", entry) for entry in draw["phrases"])
