@@ -50,7 +50,7 @@ _FORMS: tuple[tuple[ValueType, str], ...] = (
         r"(?:上午|下午|晚上)?\b\d{1,2}(?::\d\d){1,2}(?: ?[ap]\.?m\.?)?|"
         r"\b\d{1,2} ?(?:[ap]\.?m\b\.?(?! (?:\w+tag\b|mittwoch|wochenende|\d{1,2}\.))"
         r"|o'clock|Uhr)|\b\d{1,2}h(?:\d\d)?\b|"
-        r"\b(?:noon|midnight)\b|(?:上午|下午|晚上)?\d{1,2}[点時时](?:半|\d{1,2}分)?",
+        r"\b(?:noon|midnight)\b|(?:上午|下午|晚上)?\d{1,2}[点時时](?!间|間)(?:半|\d{1,2}分)?",
     ),
     (
         ValueType.MONEY,

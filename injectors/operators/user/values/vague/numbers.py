@@ -330,10 +330,8 @@ def find_duration(  # noqa: PLR0911
             return Place(head, end + 1, dropped="A " if text[head].isupper() else "a ", called="length")
         return None
     if before in _SERIES and unit.endswith("s"):
-        found = re.match(r"\d+", one.text)
-        most, larger = _SHORT.get(unit, (0, unit))
-        few = larger if found is not None and most and int(found[0]) > most else unit
-        return Place(start, end, dropped=f"few {few}", called=called)
+        few = _find_few(one.text, unit)
+        return Place(start, end, dropped=f"few {few}", called=called) if few else None
     if before in _LASTING and one.text[0].isdigit() and CALCULATES.search(text) is not None:
         told = (f"a certain number of {unit}",) if unit.endswith("s") else ("a certain time",)
         return withhold(start, end, told, called)
@@ -351,16 +349,26 @@ def find_duration(  # noqa: PLR0911
     return Place(start, end, None, forms=forms, called=called)
 
 
+def _find_few(text: str, unit: str) -> str | None:
+    """The unit of which a stretch of time is a few; None where it is a few of none."""
+    found = re.match(r"\d+", text)
+    if found is None or unit not in _SHORT:
+        return unit
+    most, least, larger = _SHORT[unit]
+    count = int(found[0])
+    return unit if count <= most else larger if count >= least else None
+
+
 _LASTING = make_words("after every for in over takes within")
 _CLOCKED = ("hour", "minute", "second")
 _SHORT = {
-    "minutes": (90, "hours"),
-    "hours": (30, "days"),
-    "days": (12, "weeks"),
-    "weeks": (9, "months"),
-    "months": (20, "years"),
+    "minutes": (20, 120, "hours"),
+    "hours": (12, 48, "days"),
+    "days": (12, 13, "weeks"),
+    "weeks": (9, 10, "months"),
+    "months": (20, 21, "years"),
 }
-"""How many are a few of each, and of what more are a few."""
+"""How many are a few of each, and from how many on they are a few of what."""
 _I_AM, _YEARS_OLD = re.compile(r"\bI(?:['’]m| am) $"), re.compile(r"(?: years old|-year-old)\b")
 _DECADES = {
     at: (name,)
