@@ -229,3 +229,7 @@ def test_hours_that_last_are_no_time_of_day() -> None:
     assert [(text[start:end], kind) for start, end, kind in find_forms(text)] == [
         ("24時間", ValueType.DURATION)
     ]
+
+
+def test_more_digits_than_a_number_has_are_no_value() -> None:
+    assert list(find_forms(f"Order {'7' * 5_000} bags for ${'1' * 5_000}.")) == []
