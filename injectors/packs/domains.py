@@ -32,7 +32,7 @@ _STEMS: dict[Domain, frozenset[str]] = {
             grep ls mkdir mv path rm rmdir shell sort tail tar terminal touch unzip wc zip
             """,
         Domain.CODE: """
-            api branch bug build class code commit compile debug dependency deploy function git github issue
+            api branch bug build code commit compile debug dependency deploy function git github issue
             lint merge method module package pipeline pull python refactor release repo repository snippet
             test variable
             """,

@@ -18,6 +18,9 @@ from crosswind.injectors.values.parameters import ValueType
 LONGEST = 16_384
 """Characters of the longest text in which values are looked for."""
 
+LONGEST_VALUE = 400
+"""Characters of the longest value that is no path. No number with more digits is one that somebody reads."""
+
 _NUMBER = r"\d+(?:[.,]\d+)*"
 _NUMBER_WORDS = any_of(list_numerals())
 _MONTH = any_of(name.lower() for names in MONTHS.values() for name in names)
@@ -50,7 +53,7 @@ _FORMS: tuple[tuple[ValueType, str], ...] = (
         r"(?:上午|下午|晚上)?\b\d{1,2}(?::\d\d){1,2}(?: ?[ap]\.?m\.?)?|"
         r"\b\d{1,2} ?(?:[ap]\.?m\b\.?(?! (?:\w+tag\b|mittwoch|wochenende|\d{1,2}\.))"
         r"|o'clock|Uhr)|\b\d{1,2}h(?:\d\d)?\b|"
-        r"\b(?:noon|midnight)\b|(?:上午|下午|晚上)?\d{1,2}[点時时](?:半|\d{1,2}分)?",
+        r"\b(?:noon|midnight)\b|(?:上午|下午|晚上)?\d{1,2}[点時时](?!间|間)(?:半|\d{1,2}分)?",
     ),
     (
         ValueType.MONEY,
@@ -195,6 +198,8 @@ def find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
         kind, said = _KINDS[str(match.lastgroup)], match[0]
         start, end = match.start(), match.end() - (said[-1] in ".,")
         if end <= start or _ORDINAL.fullmatch(said):
+            continue
+        if len(said) > LONGEST_VALUE and kind is not ValueType.FILE:
             continue
         if kind is ValueType.DATE and said[0].islower() and said in _LOWER_MONTHS:
             continue

@@ -47,7 +47,7 @@ def draw_place(target: ToolTarget, rng: SeededRandom) -> str:
 
 def complete_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters as a whole schema: clients may leave out the type or the properties."""
-    return {**parameters, "type": "object", "properties": dict(parameters.get("properties") or {})}
+    return {**parameters, "type": "object", "properties": dict(find_properties(parameters))}
 
 
 def draw_parameters(target: ToolTarget, style: ListStyle, rng: SeededRandom, name: str) -> dict[str, Any]:

@@ -38,6 +38,7 @@ def named(*names: str, about: str = "") -> ToolList:
         (named("run_query", "list_tables", about="Of the SQL database"), "", "data"),
         (named("book_appointment", "get_prescription"), "with my doctor", "health"),
         (named("git_commit", "open_pull_request", "run_tests"), "", "code"),
+        (named("book_class", "log_workout"), "Book the spinning class with Tom.", "general"),
         (named("send_message", "list_inbox"), "", "messaging"),
         (named("mean", "sum"), "What is the mean of these?", "general"),
         (ToolList(), "", "general"),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.injectors.conversation import ToolList, ToolSchema
-from crosswind.injectors.values.forms import LONGEST
+from crosswind.injectors.values.forms import LONGEST, find_forms
 from crosswind.injectors.values.mentions import Mention, find_mentions
 from crosswind.injectors.values.parameters import Parameter, ValueType, list_parameters
 
@@ -222,3 +222,14 @@ def test_the_thing_of_a_parameter_is_told_without_all_of_its_options() -> None:
     options = tuple(Option(f"kind {number}") for number in range(50))
     assert Parameter("find", "colour", ValueType.OPTION, options).thing == "colour"
     assert len(hashed) <= 1
+
+
+def test_hours_that_last_are_no_time_of_day() -> None:
+    text = "今後24時間の天気"
+    assert [(text[start:end], kind) for start, end, kind in find_forms(text)] == [
+        ("24時間", ValueType.DURATION)
+    ]
+
+
+def test_more_digits_than_a_number_has_are_no_value() -> None:
+    assert list(find_forms(f"Order {'7' * 5_000} bags for ${'1' * 5_000}.")) == []

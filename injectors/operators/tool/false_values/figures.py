@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_FIGURE = re.compile(r"(-?)(\d+(?:[.,']\d+)*)")
+_FIGURE = re.compile(r"-?\d+(?:([.,'])\d+(?:\1\d+)*(?:(?!\1)[.,]\d+)?)?")
+"""Digits, the mark between their groups or before their decimals, and where it groups, a second one."""
 
 
 def _separate(text: str) -> tuple[str, str]:

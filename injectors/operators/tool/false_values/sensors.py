@@ -189,7 +189,7 @@ def _misread_cells(frame: Frame, rows: int, rng: SeededRandom, rate: float) -> l
 
 
 _LETTER = re.compile(
-    r"[^\W\d]+|[\w-]+|.{1,3}|\d[\d.,]* ?[A-Za-z%°]{1,4}|[<>=~ ]*[\d.,:/ \u2013-]*\d[\d.,:/ \u2013%+-]*"
+    r"[^\W\d]+|[\w-]+|.{1,3}|\d[\d.,]* ?[A-Za-z%°]{1,4}|[<>=~ ]*+[.,:/ \u2013-]*+\d[\d.,:/ \u2013%+-]*"
 )
 """A word, an id, a mark, a figure or a range: no row of a map."""
 

@@ -42,11 +42,17 @@ _WISH: Mapping[Language, re.Pattern[str]] = {
     Language.AR: re.compile("^(?:أريد|أود|أرغب|أحتاج)"),
 }
 _DEED: Mapping[Language, re.Pattern[str]] = {
-    Language.DE: re.compile(r"\b(?:zurück\w+|fliegen|reisen|fahren|sehen|sprechen|übernachten)\b"),
-    Language.ES: re.compile(r"\b(?:devolver\w*|volar|viajar|ir|ver|hablar|alojar\w*)\b"),
-    Language.FR: re.compile(r"\b(?:retourner|renvoyer|rendre|voyager|aller|voir|parler|partir)\b"),
+    Language.DE: re.compile(
+        r"\b(?:zurück\w+|fliegen|reisen|fahren|sehen|sprechen|übernachten|(?:her|mit|vorbei)?kommen|gehen|teilnehmen)\b"
+    ),
+    Language.ES: re.compile(
+        r"\b(?:devolver\w*|volar|viajar|ir|venir|ver|hablar|alojar\w*|asistir|participar)\b"
+    ),
+    Language.FR: re.compile(
+        r"\b(?:retourner|renvoyer|rendre|voyager|aller|venir|voir|parler|partir|participer|assister)\b"
+    ),
     Language.ZH: re.compile("退|去|飞|看|住"),
-    Language.JA: re.compile("返品|返し|行き|乗り|泊ま|話し"),
+    Language.JA: re.compile("返品|返し|行き|乗り|泊ま|話し|参加|伺い"),
     Language.AR: re.compile("إرجاع|السفر|الذهاب|التحدث|الإقامة"),
 }
 _OWN: Mapping[Language, re.Pattern[str]] = {

@@ -34,6 +34,8 @@ _FACT = re.compile(
     r"|high time|the bank|in my life|this project|\b[Ww]e\b|\b[Ww]e'|\bus\b|\b[Oo]ur\b|taking on"
 )
 """Frames that say something of the user's circumstances, or don't read well around a long request."""
+_BEFORE_PRONOUN_DE = re.compile(r"(?:[Bb]itte|mal) \{")
+"""What stands behind a German pronoun, not before it."""
 _OF_SPEAKER = {
     Language.FR: re.compile(r"-(?:moi|nous|le|la|les)\b"),
     Language.JA: re.compile("(?:教える|見せる|知らせる)$"),
@@ -83,7 +85,7 @@ def fits(entry: Entry, request: Request, language: Language, *, alone: bool, sma
         if not alone and (entry.text[0].islower() or not _ENDED.search(entry.text)):
             return False  # A small letter behind a full stop, or a sentence that runs into the next one.
         mine = _OF_SPEAKER.get(language)
-        if entry.text.startswith("Bitte {") and asked.startswith(("mir ", "uns ", "mich ")):
+        if _BEFORE_PRONOUN_DE.search(entry.text) and asked.startswith(("mir ", "uns ", "mich ")):
             return False
         if entry.text.startswith("Necesito") and _FOR_SPEAKER_ES.match(asked):
             return False

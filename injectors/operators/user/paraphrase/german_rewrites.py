@@ -54,6 +54,13 @@ _PREFIXES = frozenset(
     vorbei
     """.split()
 )
+_FINITE = re.compile(
+    r"""(?!(?:d(?:er|ie|as|en|em|es)|[kmds]?ein\w*|ihr\w*|unser\w*|eu\w+|ich|du|er|sie|es|wir|man|sich|uns|ihnen
+    |[md]i(?:r|ch)|dies\w*|jed\w*|all\w*|viele|im?n?|am|an|auf|ab|aus|bei\w*|bis|für|mit|nach|um|vo[mnr]|zu[mr]?
+    |denn|eigentlich|genau|jetzt|heute|morgen)\b)[a-zäöüß]+(?=\ )""",
+    re.VERBOSE,
+)
+"""What stands behind a verb that follows `wie`, and doesn't begin its subject: so that is no verb."""
 _INFINITIVE = re.compile(r"[a-zäöüß]{2,}(?:en|ern|eln|tun|sein)\Z")
 _AGENT = re.compile(r"(?:du|Sie)\b")
 _UNSURE = re.compile(
@@ -87,6 +94,12 @@ def _read_question(sentence: str) -> str | None:
     if (asked := _ASKED.fullmatch(sentence)) is not None:
         word, verb = asked["word"], asked["verb"]
         head = word[0].lower() + word[1:]
+        if head.endswith("wie") and (finite := _FINITE.match(asked["rest"])) is not None:
+            # What is asked about is a quality: `Wie feucht ist der Boden?`
+            if finite[0] not in _AUXILIARY:
+                return None
+            clause = _close(asked["rest"][finite.end() + 1 :], finite[0])
+            return None if clause is None else f"{head} {verb} {clause}"
     elif (asked := _WHETHER.fullmatch(sentence)) is not None:
         head, verb = "ob", asked["verb"].lower()
         if verb in _MODAL and _AGENT.match(asked["rest"]):

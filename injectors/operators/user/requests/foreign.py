@@ -69,7 +69,8 @@ _COMMANDS_DE = {
 """Imperatives to their infinitives."""
 _PARTICLES_DE = frozenset(
     """
-    ab an auf aus ein mit nach um vor weg zu zurück hinzu durch fest
+    ab an auf aus ein mit nach um vor weg zu zurück hinzu durch fest bereit fertig frei heraus herunter hoch
+    raus runter still weiter zusammen
     """.split()
 )
 
@@ -156,9 +157,14 @@ def _orders_more(rest: str) -> bool:
         two.partition("-")[0].strip(",.") for one, two in pairwise(rest.split()) if one in ("y", "et")
     ]
     known = any(two in _COMMANDS_ES or two in _COMMANDS_FR for two in followed)
-    return known or _ORDERS_MORE.search(rest) is not None
+    return known or _ORDERS_MORE.search(rest) is not None or _SAYS_MORE.search(rest) is not None
 
 
+_SAYS_MORE = re.compile(
+    r", (?:mis?|nuestr\w+|tengo|tiene|soy|es|estoy|está|necesito|quiero|porque|mon|ma|mes|notre|nos|je|il"
+    r"|elle|on|car)\b|, [cj]['’]"
+)
+"""A clause behind the command, which no question takes in: `, mi carné es el 2100`."""
 _ORDERS_MORE = re.compile(r"\b(?:y|et) (?:\w*[áéí]\w*(?:me|nos|l[aeo]s?)|\w+-(?:moi|nous|l[ea]s?))\b")
 """A command with its object behind it: `y avísame`, `et rembourse-moi`."""
 
@@ -262,7 +268,11 @@ def _read_chinese(sentence: str) -> str | None:
     asked = match["asked"].strip()
     if not _ZH_VERBS.match(asked) or asked in _ZH_VAGUE or len(asked) < 3 or asked.endswith(("了", "过")):
         return None
-    return asked
+    return None if _ZH_SAYS_MORE.search(asked) else asked
+
+
+_ZH_SAYS_MORE = re.compile(r",\s*[我他她它]")
+"""A clause behind the request, behind a comma of another script."""
 
 
 _JA_ENDS = (

@@ -60,7 +60,7 @@ def _find(text: str, language: Language, protected: Sequence[Span]) -> Iterator[
         for match in words.finditer(text, begin, end):
             lone = match.end() - match.start() == 1 and match.start() > begin  # May be a part of any word.
             opens = match.end() <= opening or (match.start() == begin and language is Language.JA)
-            closes = _CLOSING[language].match(text[match.end() : end]) is not None
+            closes = _CLOSING[language].match(text, match.end(), end) is not None
             inside = touches(protected, match.start(), match.end())
             if ((opens and not lone) or closes) and not inside:
                 yield PlainWord(*match.span())

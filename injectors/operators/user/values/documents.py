@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_LABEL = re.compile(r"(?m)^\s*[A-Z][A-Z _]{3,}:|\[\s*['\"]?[a-z]+_\w+['\"]?\s*,")
+_LABEL = re.compile(r"(?m)^[^\S\n]*[A-Z][A-Z _]{3,}:|\[\s*['\"]?[a-z]+_\w+['\"]?\s*,")
 """`TASK:` at the start of a line, or a bracketed list of the tools' names."""
 _PERSONA = re.compile(
     r"(?i)\A\W*(?:you(?: are|['’]re) (?:an?|the)|act as|as an? (?:ai|assistant|expert)"

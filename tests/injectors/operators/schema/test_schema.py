@@ -96,6 +96,15 @@ def reword(text: str, seed: int, *, parameter: bool = False) -> str:
     return apply_edits(text, edits)
 
 
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("properties", [None, [], "x", {}, {"": {}}, {"a": True}, {"a": {"enum": []}}])
+def test_odd_parameters_break_no_operator(operator: str, properties: Any) -> None:
+    odd = ToolSchema("get_order", "Gets an order.", {"type": "object", "properties": properties})
+    for seed in range(4):
+        injections = show(operator, (odd, *HOTEL), seed).injections
+        assert not any("failed" in one.note for one in injections)
+
+
 def test_nine_of_ten_real_descriptions_are_reworded_and_lose_no_fact() -> None:
     long_enough = [one for one in REAL if len(one["description"].split()) >= 5]
     tools = [

@@ -269,6 +269,12 @@ def test_each_reading_is_off_by_a_digit_at_least_at_full_severity(text: str) -> 
     assert clean not in found
 
 
+def test_a_string_of_blanks_is_read_once() -> None:
+    # Quadratic work on it would take half an hour.
+    clean = json.dumps({"status": "open", "note": " " * 400_000})
+    assert all(json.loads(after)["note"].isspace() for after in outcomes("tool.misread", clean, seeds=2))
+
+
 def test_a_price_stays_near_its_own_means() -> None:
     clean = json.dumps({"symbol": "NVX", "price": 227.16, "volume": 2.5, "MA(5)": 227.11, "MA(20)": 227.09})
     for after in map(json.loads, outcomes("tool.numeric_noise", clean)):

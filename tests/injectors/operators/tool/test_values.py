@@ -51,6 +51,11 @@ def test_a_figure_is_read_and_written_with_its_own_marks(written: str, value: fl
     assert write_figure(value, written) == written
 
 
+@pytest.mark.parametrize("written", ["1,299.00,1.299", "12.50,21.5", "1.299,00.1", "1'000.5.2"])
+def test_figures_that_a_row_joins_are_no_figure(written: str) -> None:
+    assert read_figure(written) is None
+
+
 def test_a_count_that_holds_a_list_is_no_figure_of_what_is_not_there() -> None:
     assert find_facts(result_target('{"count": [3, 4]}')) == []
 

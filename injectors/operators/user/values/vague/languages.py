@@ -33,13 +33,25 @@ _IN_WORD = re.compile(r"[\w/_@#'’-]")
 
 def find_place(text: str, one: Mention, language: Language) -> Place | None:
     """The place of a value; None where no vague words fit."""
-    near = language is not Language.EN and one.text.lower() in _NEAR
+    foreign = language is not Language.EN
+    near = foreign and (one.text.lower() in _NEAR or _is_code(text, one))
     bound = near or one.text.lower() in _TODAY or is_bound(text, one, language)
-    if one.type is ValueType.NAME and language is not Language.EN and one.text in _CITIES:
+    if one.type is ValueType.NAME and foreign and one.text in _CITIES:
         one = msgspec.structs.replace(one, type=ValueType.PLACE)
     if bound:
         return None
     return _find_numbered(text, one, language) or _FINDERS[language](text, one)
+
+
+def _is_code(text: str, one: Mention) -> bool:
+    """Whether it is a postcode before its town, letters of a plate, or a firm: no count, and no person."""
+    if one.type is ValueType.NUMBER:
+        postcode = _POSTCODE.fullmatch(one.text) is not None
+        return postcode and find_next_word(text, one.end)[:1].isupper()
+    return one.type is ValueType.NAME and (one.text.isupper() or "&" in one.text)
+
+
+_POSTCODE = re.compile(r"\d{3}(?!00)\d\d")
 
 
 def _find_numbered(text: str, one: Mention, language: Language) -> Place | None:
@@ -147,7 +159,12 @@ _DE_GO_ON = frozenset(
     stornieren reservieren verschieben
     """.split()
 )
-_DE_UNITS = frozenset("Grad Prozent Euro Kilometer Kilogramm Gramm Liter Meter".split())
+_DE_UNITS = frozenset(
+    """
+    Grad Prozent Euro Dollar Kilometer Zentimeter Millimeter Meter Kilogramm Kilo Gramm Tonne Liter Milliliter
+    Hektar Watt Volt Knoten
+    """.split()
+)
 _DE_ID_NOUNS = (
     "bestellung",
     "buchung",
@@ -180,7 +197,8 @@ def _find_german(text: str, one: Mention) -> Place | None:
         return Place(start, end) if before.endswith(_DE_ID_NOUNS) else None
     if one.type is ValueType.NUMBER:
         noun = find_next_word(text, end)
-        counts = noun[:1].isupper() and noun not in _DE_UNITS and not _is_couple(one)
+        measured = not _DE_UNITS.isdisjoint((noun, noun.removesuffix("n")))
+        counts = noun[:1].isupper() and not measured and not _is_couple(one)
         return Place(start, end, _is_alone if counts else _has_coarse)
     if one.type in _QUALIFIED and not _ends_phrase(text, end, _DE_GO_ON):
         return None
@@ -188,7 +206,7 @@ def _find_german(text: str, one: Mention) -> Place | None:
     def fits(entry: Entry) -> bool:
         first = entry.text.split()[0]
         if before in _DE_STAYING and one.type in _WHERE_AND_WHEN:
-            return one.type in _MOMENTS and _has_coarse(entry)
+            return one.type in _MOMENTS and entry.text == "{coarse}"
         if one.type is ValueType.MONEY:
             # `Versicherungswert etwas Geld` is no German: behind a noun the amount is a name for it.
             return before not in _DE_NO_OBJECT and not _is_behind_noun(text, start)
@@ -202,7 +220,7 @@ def _is_behind_noun(text: str, start: int) -> bool:
     return _DE_NOUN.search(text, max(0, start - _LONGEST_NOUN), start) is not None
 
 
-_DE_NOUN = re.compile(r"(?:[^\s.!?:] |[,;] )[A-ZÄÖÜ][\w-]+:? \Z")
+_DE_NOUN = re.compile(r"[^\s.!?] [A-ZÄÖÜ][\w-]+:? \Z")
 
 
 def _is_couple(one: Mention) -> bool:
@@ -229,6 +247,8 @@ _FR_ROUTE = re.compile(r"\b(?:de |d['’])[\w'’-]+(?: [\w'’-]+)? $")
 _FR_UNITS = frozenset("degrés euros kilomètres litres mètres pourcents secondes".split())
 _FR_STAYING = frozenset("avant après depuis dès jusqu'au pour vers".split())
 _FR_LIMITS = frozenset("moins plus maximum environ".split())
+_FR_BEFORE_PERSON = frozenset("à avec chez par pour".split())
+"""Words behind which a name is a person's; behind a noun it may be a painter's or a shop's."""
 _FR_CONTRACTED = ("de", "du", "des", "au", "aux")
 _FR_OWNED = ("le", "la", "les", "un", "une", "mon", "ma", "ton", "ta", "votre", "cette", "ce")
 
@@ -242,7 +262,7 @@ def _find_french(text: str, one: Mention) -> Place | None:
     owned = not where_or_when and before in _FR_OWNED
     if one.type is ValueType.PLACE and _FR_ROUTE.search(text, max(0, start - 40), start):
         return None  # Where one goes is no place where something is: `de Paris à Montréal`.
-    reaches = one.type is ValueType.NUMBER and before == "à"
+    reaches = one.type in (ValueType.NUMBER, ValueType.DURATION) and before == "à"
     if owned or reaches or before in _FR_CONTRACTED or not _is_apart(text, one):
         return None
     if one.type is ValueType.NUMBER:
@@ -252,7 +272,8 @@ def _find_french(text: str, one: Mention) -> Place | None:
             return Place(start, end, lambda entry: entry.text == "quelques") if counts else None
         return Place(start, end, _is_alone if counts else _has_coarse)
     attached = one.type in _QUALIFIED and not _ends_phrase(text, end, _FR_GO_ON)
-    if attached or (one.type is ValueType.ID and before != "commande"):
+    nobody = one.type is ValueType.NAME and before not in _FR_BEFORE_PERSON
+    if attached or nobody or (one.type is ValueType.ID and before != "commande"):
         return None
     adverb = one.type is ValueType.PLACE and start < one.start
 
@@ -280,7 +301,7 @@ _ES_OWN = ("a", "en", "hacia", "por", "durante", "cuando", "más")
 
 def _find_spanish(text: str, one: Mention) -> Place | None:
     start, end, before = one.start, one.end, find_word_before(text, one.start)
-    if one.type is ValueType.NUMBER and before in ("el", "la", "los", "las"):
+    if one.type in (ValueType.NUMBER, ValueType.NAME) and before in ("el", "la", "los", "las"):
         return None
     while before in ("el", "la", "los", "las"):
         start -= len(before) + 1
@@ -288,7 +309,7 @@ def _find_spanish(text: str, one: Mention) -> Place | None:
     if one.type in _MOMENTS and before in ("a", "en"):
         start -= len(before) + 1
         before = find_word_before(text, start)
-    if one.type is ValueType.MONEY and before == "de":
+    if one.type in (ValueType.MONEY, ValueType.NAME) and before == "de":
         return None
     if not _is_apart(text, one) or before in ("al", "del", "un", "una", "mi", "tu", "su"):
         return None
@@ -363,7 +384,7 @@ def _find_japanese(text: str, one: Mention) -> Place | None:
     if re.search(r"[\w_/@-]", text[max(0, one.start - 1) : one.start], re.ASCII):
         return None
     if one.type is ValueType.NUMBER:
-        counted = text[end : end + 1] in _JA_COUNTERS and text[end : end + 1] != ""
+        counted = text[end : end + 1] in _JA_COUNTERS and text[end : end + 1] != "" and not _is_couple(one)
         return Place(one.start, end, lambda entry: "{" not in entry.text) if counted else None
     if one.type is ValueType.NAME and (honorific := re.match(r"さん|様|氏", text[end : end + 2])) is not None:
         end += len(honorific[0])

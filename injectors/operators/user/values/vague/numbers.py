@@ -327,10 +327,8 @@ def find_duration(text: str, one: Mention, start: int, end: int, before: str) ->
             return Place(head, end + 1, dropped="A " if text[head].isupper() else "a ", called="length")
         return None
     if before in _SERIES and unit.endswith("s"):
-        found = re.match(r"\d+", one.text)
-        most, larger = _SHORT.get(unit, (0, unit))
-        few = larger if found is not None and most and int(found[0]) > most else unit
-        return Place(start, end, dropped=f"few {few}", called=called)
+        few = _find_few(one.text, unit)
+        return Place(start, end, dropped=f"few {few}", called=called) if few else None
     forms = list_coarse_forms(one, Language.EN)
     longer = before == "over" or (before == "than" and _LONGER.search(text[:start]) is not None)
     if longer:
@@ -345,15 +343,25 @@ def find_duration(text: str, one: Mention, start: int, end: int, before: str) ->
     return Place(start, end, None, forms=forms, called=called)
 
 
+def _find_few(text: str, unit: str) -> str | None:
+    """The unit of which a stretch of time is a few; None where it is a few of none."""
+    found = re.match(r"\d+", text)
+    if found is None or unit not in _SHORT:
+        return unit
+    most, least, larger = _SHORT[unit]
+    count = int(found[0])
+    return unit if count <= most else larger if count >= least else None
+
+
 _CLOCKED = ("hour", "minute", "second")
 _SHORT = {
-    "minutes": (90, "hours"),
-    "hours": (30, "days"),
-    "days": (12, "weeks"),
-    "weeks": (9, "months"),
-    "months": (20, "years"),
+    "minutes": (20, 120, "hours"),
+    "hours": (12, 48, "days"),
+    "days": (12, 13, "weeks"),
+    "weeks": (9, 10, "months"),
+    "months": (20, 21, "years"),
 }
-"""How many are a few of each, and of what more are a few."""
+"""How many are a few of each, and from how many on they are a few of what."""
 _I_AM, _YEARS_OLD = re.compile(r"\bI(?:['’]m| am) $"), re.compile(r"(?: years old|-year-old)\b")
 _DECADES = {
     at: (name,)

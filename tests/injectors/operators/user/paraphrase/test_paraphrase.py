@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -13,7 +14,7 @@ from crosswind.injectors.operators.user.paraphrase.paraphrase import Paraphrase
 from crosswind.injectors.operators.user.paraphrase.rewrites import rewrite_sentence
 from crosswind.injectors.operators.user.requests.extraction import Doer
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, UserTarget
+from crosswind.injectors.targets import Branch, Draw, Half, UserTarget
 from crosswind.injectors.text.languages import UNABLE, Language
 from tests.injectors.operators.acting import shown, user_target
 from tests.injectors.operators.user.gold import FOREIGN, MESSAGES, Gold, target_of
@@ -190,7 +191,15 @@ def test_a_sentence_that_ends_with_an_abbreviation_is_left() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Je voudrais retourner la commande W2378156.", "Ich möchte die Bestellung W2378156 zurückgeben."]
+    "text",
+    [
+        "Je voudrais retourner la commande W2378156.",
+        "Ich möchte die Bestellung W2378156 zurückgeben.",
+        "Ich möchte am 5. Juni zur Inspektion kommen.",
+        "Je voudrais venir le 5 juin à l'atelier.",
+        "Quiero asistir a la clase el 5 de junio.",
+        "5月6日のクラスに参加したいです。",
+    ],
 )
 def test_what_users_do_in_person_is_not_asked_of_the_agent(text: str) -> None:
     assert set(shown("user.paraphrase", user_target(text), severity=1.0)) == {text}
@@ -347,6 +356,7 @@ def test_nothing_western_comes_behind_a_full_stop_of_chinese() -> None:
         ("Kann ich die Karten umtauschen?", "ob ich die Karten umtauschen kann."),
         ("Bis wann muss ich sie abholen?", "bis wann ich sie abholen muss."),
         ("Und was kostet eine Karte im 1. Rang?", "was eine Karte im 1. Rang kostet."),
+        ("Wie feucht ist der Boden auf Feld 12?", "wie feucht der Boden auf Feld 12 ist."),
     ],
 )
 def test_the_verb_of_a_german_clause_goes_to_its_end(asked: str, said: str) -> None:
@@ -356,7 +366,29 @@ def test_the_verb_of_a_german_clause_goes_to_its_end(asked: str, said: str) -> N
 
 @pytest.mark.parametrize(
     "asked",
-    ["Können Sie mir die Buchung zeigen?", "Ist er größer als der andere?", "Ich möchte zwei stornieren."],
+    [
+        "Können Sie mir die Buchung zeigen?",
+        "Ist er größer als der andere?",
+        "Ich möchte zwei stornieren.",
+        "Wie feucht bleibt der Boden?",
+    ],
 )
 def test_a_german_sentence_that_is_no_plain_question_is_left(asked: str) -> None:
     assert rewrite_foreign(asked, Language.DE) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Kannst du mir die Blutwerte zeigen?", r"\b(?:bitte|mal) mir\b"),
+        ("Bitte legen Sie meine Mitgliedschaft still.", "still legen"),
+        ("Reserva el aula 204, mi carné es el 21005.", r"\?"),
+        ("Réservez la salle 204, ma carte est 2100553188.", r"\?"),
+        ("帮我订一张机票,我要去北京。", "[？吗]"),
+    ],
+)
+def test_a_request_in_another_language_is_framed_well(text: str, wrong: str) -> None:
+    for half in Half:
+        target = replace(user_target(text), branch=Branch(half, opening=text))
+        for after in shown("user.paraphrase", target, seeds=60):
+            assert after == text or re.search(wrong, after) is None, after

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.operators.user.typos.input_methods import draw_conversion
+from crosswind.injectors.operators.user.typos.input_methods import draw_conversion, find_request_words
 from crosswind.injectors.operators.user.typos.keyboards import find_keyboard
 from crosswind.injectors.operators.user.typos.plain_words import PlainWord
 from crosswind.injectors.operators.user.typos.romaji import convert, spell
@@ -179,3 +180,20 @@ def test_the_note_says_in_words_what_cannot_be_seen() -> None:
     assert "(Danke as danke, a space missing, a space before ?)" in shown.note
     cut = Typos().apply(UserTarget("見せてください。", 0), {"edits": [{"at": 7, "was": "。", "now": ""}]})
     assert "(。 missing)" in cut.note
+
+
+class CopiedText(str):
+    """A text that counts the characters which are copied out of it."""
+
+    copied = 0
+
+    def __getitem__(self, at: Any) -> str:
+        part = super().__getitem__(at)
+        self.copied += len(part)
+        return part
+
+
+def test_a_clause_without_an_end_is_not_copied_for_each_of_its_words() -> None:
+    text = CopiedText("我想" * 4_000)
+    assert find_request_words(text, Language.ZH, ())
+    assert text.copied < 4 * len(text)

@@ -23,6 +23,7 @@ from crosswind.injectors.text.languages import UNABLE
 from tests.injectors.dialogues import texts
 from tests.injectors.operators.acting import shown, user_target
 from tests.injectors.operators.user.values.spoken import (
+    AMOUNT,
     BANK,
     COUNT,
     DENIED,
@@ -313,6 +314,52 @@ def test_a_number_that_is_a_name_stays(text: str, said: str) -> None:
 def test_no_english_words_stand_in_a_short_spanish_message() -> None:
     target = user_target("Prefiero Sevilla o Granada, 3 noches a partir del 4 de junio.", tools=HOTEL)
     assert not any("in " in one or "the " in one for one in shown("user.ambiguous", target))
+
+
+MANY = (
+    *MAIL,
+    tool("address", postal_code=TEXT),
+    tool("find_artwork", artist=TEXT, title=TEXT),
+    tool("tickets", adults=COUNT, exhibition=TEXT, litres=COUNT, income=AMOUNT),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Ich wohne jetzt in der Elmstraße 14, 50667 Köln. Können Sie das ändern?", "paar|einige|mehrere"),
+        ("Bestell die Lieferung bitte vor dem 8. Juli für Anna.", "irgendwann"),
+        ("Berechne die Steuer für 2023: Einkommen 58.400 Euro.", "Geld"),
+        ("Gieß das Feld um 5 Uhr mit 4.000 Litern.", "(?:paar|einige|mehrere) Litern"),
+        ("Ruf mich bitte am 3. Mai um 12 Uhr an.", "nachmittags"),
+        ("Achète des billets pour l'exposition Vermeer le 21 août.", "ami|collègue|famille"),
+        ("Arrose le champ avec 4000 litres à 5 heures.", "quelques heures"),
+        ("Réserve une chambre à 7h00 le 21 août.", "fin de matinée"),
+        ("Commande des sacs chez Harlow & Sons le 2 avril.", "ami|collègue|famille"),
+        (
+            "Compra dos entradas de adulto y tres de niño para la exposición de Vermeer el 21 de agosto.",
+            "alguien|persona",
+        ),
+        ("¿A qué hora abre el Prado el 3 de mayo?", "alguien|persona"),
+        ("Mi coche tiene la matrícula 4182 KXB, cita el 3 de mayo.", "alguien|persona"),
+        ("请把412.50元的发票发给王芳。", "之前|上回"),
+        ("12点提醒我开会。", "下午"),
+        ("8月21日の大人2枚のチケットを買ってください。", "数枚"),
+    ],
+)
+def test_no_vague_words_say_what_is_wrong(text: str, wrong: str) -> None:
+    for half in Half:
+        target = replace(user_target(text, tools=MANY), branch=Branch(half, opening=text))
+        for _, after in drawn(target):
+            assert re.search(wrong, after) is None, after
+
+
+@pytest.mark.parametrize(("count", "told"), [(6, "few hours"), (24, None), (72, "few days")])
+def test_only_a_few_hours_are_called_so(count: int, told: str | None) -> None:
+    text = f"What's the forecast for Oslo over the next {count} hours?"
+    tools = (tool("forecast", area=TEXT, hours=COUNT),)
+    found = {after for draw, after in drawn(user_target(text, tools=tools)) if f"{count}" not in after}
+    assert any(told in after for after in found) if told else not any(" few " in after for after in found)
 
 
 @pytest.mark.parametrize(

@@ -514,3 +514,9 @@ def test_a_noun_is_said_again_with_its_option() -> None:
     target = user_target("Get me a shared ride to the airport.", tools=(tool("order_ride", ride=ride),))
     inside = [draw["edits"][0]["now"] for draw, _ in drawn(target) if len(draw["edits"]) == 1]
     assert inside and all(" ride" in one and one.rstrip(")").endswith("shared ride") for one in inside)
+
+
+def test_a_message_with_many_empty_lines_is_read_once() -> None:
+    # Quadratic work on them would take many minutes.
+    text = "Move my room in Oslo to 12 May." + "\n" * 200_000 + "Thanks."
+    assert all("Oslo" in one for one in shown("user.inconsistent", user_target(text, tools=HOTEL), seeds=2))
