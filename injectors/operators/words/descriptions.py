@@ -6,12 +6,9 @@ All are common in real documentation, so that no word gives noise away.
 
 from __future__ import annotations
 
+from crosswind.injectors.text.word_sets import make_words
 
-def read_words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-VERBS = read_words(
+VERBS = make_words(
     """
     accept access acquire activate add adjust allocate allow analyze append apply approve archive
     arrange assess assign attach authenticate authorize backup block book browse build buy calculate
@@ -39,7 +36,7 @@ VERBS = read_words(
 )
 """Words that begin a description and are verbs, in their base form."""
 
-NOUNS_TOO = read_words(
+NOUNS_TOO = make_words(
     """
     access backup block book build change check clone comment copy count display document draw end
     estimate export filter fix forecast format group guess import increase invite issue link list load
@@ -52,14 +49,14 @@ NOUNS_TOO = read_words(
 )
 """Verbs that are nouns as well: surely a verb only before an article and the like."""
 
-MOSTLY_VERBS = read_words(
+MOSTLY_VERBS = make_words(
     """
     exchange list move open read reply reset run search show subscribe track view
     """
 )
 """Those of them that a description hardly begins with as nouns."""
 
-DOUBLED = read_words(
+DOUBLED = make_words(
     """
     begin cancel chat commit cut drop equip format forget get label log map model occur permit plan plot
     program put refer reset rip run scan set shop shut skip split step stop submit swap tag transfer
@@ -117,7 +114,7 @@ ONLY_BEFORE: dict[tuple[str, str], frozenset[str]] = {
 }
 """One of the words has to follow within the next three."""
 
-GOODS = read_words(
+GOODS = make_words(
     """
     item items order orders delivered product products purchase purchases parcel
     """
@@ -369,7 +366,7 @@ SAME_PHRASES: tuple[tuple[str, ...], ...] = tuple(
 )
 """Phrases that can stand for each other anywhere. Values, and words that limit or measure, are left out."""
 
-HEADS = read_words(
+HEADS = make_words(
     """
     account action activity actor address age album amount angle answer area array artist author balance
     base body book branch brand bucket budget capacity car card category channel charge choice city
@@ -400,7 +397,7 @@ HEADS = read_words(
 )
 """Nouns that a parameter's description begins with, whose article comes and goes."""
 
-MODIFIERS = read_words(
+MODIFIERS = make_words(
     """
     actual additional alternative annual approximate available average base basic binary birth chosen
     complete current customer daily default departure desired destination display due electric email end

@@ -11,7 +11,6 @@ from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
 from crosswind.injectors.operators.user.asides.draw import is_small, write_like
 from crosswind.injectors.operators.user.asides.places import find_missing_mark, find_places
 from crosswind.injectors.operators.user.values.contradictions import join_sentence
-from crosswind.injectors.operators.user.values.small_words import make_words
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague.place import Place, ends_clause
 from crosswind.injectors.operators.user.values.vague.things import is_person
@@ -22,6 +21,7 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Half, UserTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.word_sets import make_words
 from crosswind.injectors.values.known_names import COUNTRIES
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
