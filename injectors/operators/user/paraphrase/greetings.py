@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from crosswind.injectors.operators.user.paraphrase.forms import read_forms
 from crosswind.injectors.operators.user.paraphrase.rewrites import end_sentence, lower_first
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.seeded_random import SeededRandom
@@ -11,31 +12,18 @@ from crosswind.injectors.text.quotations import find_open_end
 
 GREETED, THANKED = 0.3, 0.4
 """How often a message that does neither comes to greet, and to thank."""
-_GREETINGS = (
-    "Hi,",
-    "Hello,",
-    "Hey,",
-    "Hi there,",
-    "Hi!",
-    "Hello!",
-    "Hey!",
-    "Hello there,",
-    "Hey there,",
-    "Hi there!",
+_GREETINGS = read_forms(
+    """
+    Hi, | Hello, | Hey, | Hi there, | Hi! | Hello! | Hey! | Hello there, | Hey there, | Hi there!
+    """
 )
-_CLOSINGS = (
-    *(
-        "Thanks.",
-        "Thank you.",
-        "Thanks!",
-        "Thank you!",
-        "Thanks a lot.",
-        "Many thanks.",
-        "Thanks in advance.",
-    ),
-    *("Thank you very much.", "Thanks so much!", "Thank you in advance.", "Thank you so much."),
-    *("Thanks a lot!", "Thanks for your help.", "Many thanks!", "Thanks for the help!", "Thanks so much."),
-    *("Thanks for your help!", "Thank you for your help.", "Thanks very much.", "Thanks in advance!"),
+_CLOSINGS = read_forms(
+    """
+    Thanks. | Thank you. | Thanks! | Thank you! | Thanks a lot. | Many thanks. | Thanks in advance. |
+    Thank you very much. | Thanks so much! | Thank you in advance. | Thank you so much. | Thanks a lot! |
+    Thanks for your help. | Many thanks! | Thanks for the help! | Thanks so much. | Thanks for your help! |
+    Thank you for your help. | Thanks very much. | Thanks in advance!
+    """
 )
 _GREETED = re.compile(
     r"\b(?:hi|hello|hey|good (?:day|morning|afternoon|evening)|thanks|thank you)\b", re.IGNORECASE
