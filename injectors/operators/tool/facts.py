@@ -84,15 +84,15 @@ DEEPEST_TEXT = 2
 """Results within texts within results are read so deep."""
 
 
-def find_facts(target: ToolResultTarget, *, prose: bool = True) -> list[Fact]:
-    """The facts of a result, in order; with `prose` False, without those that stand in running text."""
+def find_facts(target: ToolResultTarget) -> list[Fact]:
+    """The facts of a result, in order."""
     text = target.text
     value = parse_json(text)
     frame = Frame(text, ascii=text.isascii())
     if is_container(value):
-        found = _in_json(frame, value, prose)
+        found = _in_json(frame, value)
     elif is_plain_text(value, text):
-        found = _in_text(frame, prose)
+        found = _in_text(frame)
     else:
         return []
     free = [one for one in found if not is_asked_for(one.text, target)]
@@ -111,13 +111,13 @@ LEAST_TOLD = 4
 """Letters of a word that is looked for beside its field."""
 
 
-def _in_json(frame: Frame, value: Any, prose: bool) -> Iterator[Fact]:
+def _in_json(frame: Frame, value: Any) -> Iterator[Fact]:
     for leaf in find_leaves(frame.text, MOST):
         if len(leaf.place) > DEEPEST:
             continue
         field = _name_field(value, leaf.place)
         if isinstance(leaf.value, str):
-            yield from _in_string(frame, leaf, field, prose)
+            yield from _in_string(frame, leaf, field)
         elif field and leaf.value is not None:
             token = frame.text[leaf.start : leaf.end]
             kind = _judge_flag(field) if isinstance(leaf.value, bool) else _judge_number(field, token)
@@ -161,7 +161,7 @@ def _counts_a_list(value: Any, leaf: Leaf) -> bool:
     return any(isinstance(one, list) and len(one) == leaf.value for one in beside)
 
 
-def _in_string(frame: Frame, leaf: Leaf, field: str, prose: bool) -> Iterator[Fact]:
+def _in_string(frame: Frame, leaf: Leaf, field: str) -> Iterator[Fact]:
     text: str = leaf.value
     bare = text.strip()
     if not bare or len(text) > LONGEST:
@@ -172,9 +172,9 @@ def _in_string(frame: Frame, leaf: Leaf, field: str, prose: bool) -> Iterator[Fa
         return
     inner = open_string(frame, leaf)
     if bare[0] in "{[" and frame.levels < DEEPEST_TEXT and is_container(value := parse_json(text)):
-        yield from _in_json(inner, value, prose)
+        yield from _in_json(inner, value)
     elif len(text.split()) > MOST_WORDS or "\n" in bare or (len(text) > SHORT and not text.isascii()):
-        yield from _in_text(inner, prose)
+        yield from _in_text(inner)
     elif (found := _judge_cell(field, text)) is not None:
         kind, start, end = found
         yield Fact(kind, text[start:end], inner, start, end, field, leaf.place)
@@ -289,14 +289,12 @@ _GROUPED = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+")
 NEAR = 28
 
 
-def _in_text(frame: Frame, prose: bool) -> Iterator[Fact]:
+def _in_text(frame: Frame) -> Iterator[Fact]:
     """The facts of a text that is no JSON: tables first, then what else it says."""
     text = frame.text[:LONGEST]
     taken = bytearray(len(text))
     if "\n" in text:  # A header and its rows.
         yield from _in_tables(frame, text, taken)
-    if not prose:
-        return
     for fact in (*_in_labels(frame, text), *_in_prose(frame, text)):
         if 1 not in taken[fact.start : fact.end]:
             taken[fact.start : fact.end] = b"\1" * (fact.end - fact.start)

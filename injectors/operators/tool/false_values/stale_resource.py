@@ -204,10 +204,10 @@ _AGEING = frozenset("weather status traffic live forecast".split())
 """Words of the names of texts that say what was so on their day, and of reports on what is so now."""
 
 
-def _draw_earlier_time(fact: Fact, rng: SeededRandom, days: int = 9, hours: int = 19) -> str | None:
+def _draw_earlier_time(fact: Fact, rng: SeededRandom) -> str | None:
     """An earlier date or time, in its own form; None where none is at hand."""
     for _ in range(4):
-        was = move_time(fact, -rng.integer(1, days), -rng.integer(1, hours), rng)
+        was = move_time(fact, -rng.integer(1, 9), -rng.integer(1, 19), rng)
         if was is not None and _is_earlier(was, fact.text):
             return was
     return None

@@ -110,9 +110,7 @@ def is_wish(sentence: str) -> bool:
 
 
 @lru_cache(512)
-def rewrite_request(
-    infinitive: str, doer: Doer, *, wished: bool = False, open: bool = False
-) -> tuple[str, ...]:
+def rewrite_request(infinitive: str, doer: Doer, *, wished: bool, open: bool) -> tuple[str, ...]:
     """Sentences that ask for the same. `wished`: the user has said what they want to do; `open`: its end is
     to be passed on as it stands, so that the sentence ends in it."""
     if is_spliced(infinitive):

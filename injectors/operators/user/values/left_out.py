@@ -82,7 +82,7 @@ def find_adjunct(text: str, one: Mention) -> Place | None:
     else:
         return None
     stop = _find_stop(text, one, named=found is not None)
-    if stop is None or not is_needless(text, begin, stop):
+    if stop is None or not is_needless(text, begin):
         return None
     start, end, called_so = one.start, one.end, _count(text, one)
     if found is not None:
@@ -135,7 +135,7 @@ def _find_stop(text: str, one: Mention, *, named: bool) -> int | None:
     return one.end
 
 
-def is_needless(text: str, begin: int, stop: int) -> bool:
+def is_needless(text: str, begin: int) -> bool:
     """Whether what stands before the phrase is a noun that has its verb, by what leads up to it."""
     head = find_word_before(text, begin)
     at = begin - len(head) - 1

@@ -71,7 +71,7 @@ def find_amount(text: str, one: Mention, before: str) -> Place | None:
     if place is None and before == "for" and ends_clause(text, one.end) and one.text.lower() in _PARTY:
         begin = one.start - len("for ")
         gone = Place(begin - 1, one.end, dropped="", called="number of people")
-        return gone if is_needless(text, begin, one.end) else None
+        return gone if is_needless(text, begin) else None
     return place or (_find_plain(text, one, before) if one.text.isdecimal() else None)
 
 

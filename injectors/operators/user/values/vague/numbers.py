@@ -296,7 +296,7 @@ def find_year(text: str, value: int, start: int, end: int, before: str) -> Place
         return None
     place = Place(start, end, None, forms=list_decades(value), called="year", type=ValueType.DATE)
     gone = leave_out(Place(start - len(before) - 1, end, None), text, frozenset())
-    needless = is_needless(text, start - len(before) - 1, end)
+    needless = is_needless(text, start - len(before) - 1)
     if value >= _RECENT and before == "in":  # Nobody says `in the 2020s` yet.
         needless = needless or not _DONE.search(find_word_before(text, start - len(before) - 1))
     if before == "since" or gone.dropped is None or not needless:
