@@ -28,7 +28,7 @@ from crosswind.injectors.stacks.kinds import (
 from crosswind.injectors.stacks.templates import draw_token
 from crosswind.injectors.targets import ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_payload import parse_json
-from crosswind.injectors.text.word_sets import make_words
+from crosswind.injectors.text.word_lists import make_words
 
 _VERBS = READING | ACTING | TELLING | WRITING
 _SMALL = make_words("by for of in from to with and all the id a on my")
@@ -86,11 +86,7 @@ _WITHOUT_FILE = {
     "grep": "grep: (standard input)",
     "git": "error: cannot open '.git/index'",
 }
-_PATH_KEYS = tuple(
-    """
-    path file_path filepath file filename file_name dir directory folder source
-    """.split()
-)
+_PATH_KEYS = tuple("path file_path filepath file filename file_name dir directory folder source".split())
 _OF_PATHS = make_words("file files filename path dir directory folder dirname")
 
 

@@ -12,7 +12,7 @@ from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_payload import parse_json
-from crosswind.injectors.text.word_sets import make_words
+from crosswind.injectors.text.word_lists import make_words
 
 _MCP = re.compile(r"mcp(?:__|[./:])")
 _SELECT = re.compile(

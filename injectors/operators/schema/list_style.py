@@ -15,7 +15,7 @@ from crosswind.injectors.operators.schema.verb_forms import FORMS, Form, conjuga
 from crosswind.injectors.operators.words.parameters import OPTIONAL
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.languages import is_foreign
-from crosswind.injectors.text.word_sets import make_words
+from crosswind.injectors.text.word_lists import make_words
 
 ADDED_PARAMETERS = 3
 """Parameters of an added tool at most."""

@@ -15,7 +15,7 @@ from crosswind.injectors.operators.schema.verb_forms import FORMS, Form, conjuga
 from crosswind.injectors.operators.words.neighbours import AROUND_DEEDS, AROUND_THINGS
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Half, ToolTarget
-from crosswind.injectors.text.word_sets import make_words
+from crosswind.injectors.text.word_lists import make_words
 
 LONGEST_PHRASE = 20
 """Words of what a tool does that a neighbour's description repeats at most."""

@@ -17,7 +17,7 @@ from crosswind.injectors.operators.words import descriptions as words
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.edits import compile_phrases, find_unprotected, make_edit
-from crosswind.injectors.text.word_sets import make_words
+from crosswind.injectors.text.word_lists import make_words
 
 LENGTH = 0.2
 """The share of its length by which a description may grow or shrink."""
@@ -109,27 +109,15 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _LATER = frozenset(one.lower() for one in words.LATER_THIRD)
-_PARTICLES = make_words(
-    """
-    to up out in into off on back as away down over through rid started for
-    """
-)
-_NOT_USED = make_words(
-    """
-    this it these when the
-    """
-)
+_PARTICLES = make_words("to up out in into off on back as away down over through rid started for")
+_NOT_USED = make_words("this it these when the")
 _DETERMINERS = make_words(
     """
     a an the all any each every its their your this these that those one multiple new up for some both
     another whether if how what which it them information details data available current
     """
 )
-_ARTICLES = make_words(
-    """
-    a an the its their it them this that all each any new your
-    """
-)
+_ARTICLES = make_words("a an the its their it them this that all each any new your")
 _PREPOSITIONS = make_words(
     """
     for of in on at by with from to as if when where that which like such including using between into

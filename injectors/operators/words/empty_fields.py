@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from crosswind.injectors.text.word_sets import make_words
+from crosswind.injectors.text.word_lists import make_words
 
 
 def _fields(nothing: Any, names: str) -> tuple[tuple[str, Any], ...]:

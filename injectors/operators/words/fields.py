@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.text.word_sets import make_words
+from crosswind.injectors.text.word_lists import make_words
 
 NAMING = make_words(
     """

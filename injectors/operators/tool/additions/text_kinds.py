@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.guard.tool_words import READING
-from crosswind.injectors.text.word_sets import make_words
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.parameters import split_name
 
 

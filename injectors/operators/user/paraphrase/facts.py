@@ -6,21 +6,21 @@ from __future__ import annotations
 
 import re
 
-from crosswind.injectors.operators.user.paraphrase.forms import read_forms
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
+from crosswind.injectors.text.word_lists import make_phrases
 
 LONGEST = 30
 """Words of the longest thing that is asked for in another way."""
 _SHORT = 7
 """Words of the longest thing behind which its verb stands: `what the fare to Rome is`."""
-_KNOWN = read_forms(
+_KNOWN = make_phrases(
     """
     Can you tell me {}? | Could you tell me {}? | I'd like to know {}. | I want to know {}. |
     Please tell me {}. | Tell me {}. | I need to know {}. | Could you please tell me {}? |
     Can you please tell me {}? | I would like to know {}. | Would you be able to tell me {}?
     """
 )
-_WHAT_IT_IS = read_forms(
+_WHAT_IT_IS = make_phrases(
     """
     Do you know {}? | I was wondering {}. | Can you let me know {}? | Could you let me know {}? |
     I'm trying to find out {}. | Do you happen to know {}? | Can you find out {}? | Any idea {}? |
@@ -28,7 +28,7 @@ _WHAT_IT_IS = read_forms(
     """
 )
 """What stands around a question only, `what the fare is`, besides what stands around `the fare`, too."""
-_WORKED_OUT = read_forms(
+_WORKED_OUT = make_phrases(
     """
     I need {}. | Give me {}. | Could you give me {}? | Can you give me {}? | Please give me {}. |
     Can I get {}? | Can you please give me {}? | I'm looking for {}. | I'm trying to find {}. |
@@ -38,13 +38,13 @@ _WORKED_OUT = read_forms(
     Could you figure out {}? | I need to work out {}.
     """
 )
-_EXPLAINED = read_forms(
+_EXPLAINED = make_phrases(
     """
     Could you explain {}? | Can you explain {}? | Please explain {}. | Explain {}, please. |
     I'd like to understand {}. | Can you explain {} to me? | Could you explain {} to me?
     """
 )
-_SEEN = read_forms(
+_SEEN = make_phrases(
     """
     Can I see {}? | Could I see {}? | I'd like to see {}. | I want to see {}. | I need to see {}. |
     Let me see {}. | Can you show me {}? | Could you show me {}? | Please show me {}. | Show me {}. |
@@ -52,7 +52,7 @@ _SEEN = read_forms(
     Could you please show me {}? | I'd like to take a look at {}. | Can you please show me {}?
     """
 )
-_GOT = read_forms(
+_GOT = make_phrases(
     """
     I need {}. | Can I get {}? | Could I get {}? | Can I have {}? | Could I have {}? | Give me {}. |
     Can you give me {}? | Could you give me {}? | Please give me {}. | Can you get me {}? |
@@ -60,7 +60,7 @@ _GOT = read_forms(
     Could you please give me {}? | I need to get {}. | I would like {}. | May I have {}?
     """
 )
-_SOUGHT = read_forms(
+_SOUGHT = make_phrases(
     """
     I'm looking for {}. | I need to find {}. | I'd like to find {}. | I want to find {}. |
     I'm trying to find {}. | Help me find {}. | Can you help me find {}? | Could you help me find {}? |
@@ -70,13 +70,13 @@ _SOUGHT = read_forms(
     Please find {}.
     """
 )
-_FOUND_ME = read_forms(
+_FOUND_ME = make_phrases(
     """
     Can you find me {}? | Could you find me {}? | Find me {}. | Please find me {}. | Show me {}. |
     Can you show me {}? | Could you show me {}?
     """
 )
-_SUGGESTED = read_forms(
+_SUGGESTED = make_phrases(
     """
     I'm looking for {}. | I need {}. | Can you suggest {}? | Could you suggest {}? | Can you recommend {}? |
     Could you recommend {}? | Please recommend {}. | Please suggest {}. | Could you please suggest {}? |

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 
-from crosswind.injectors.operators.user.paraphrase.forms import read_forms
 from crosswind.injectors.operators.user.paraphrase.rewrites import end_sentence, lower_first
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.quotations import find_open_end
+from crosswind.injectors.text.word_lists import make_phrases
 
 GREETED, THANKED = 0.3, 0.4
 """How often a message that does neither comes to greet, and to thank."""
-_GREETINGS = read_forms(
+_GREETINGS = make_phrases(
     """
     Hi, | Hello, | Hey, | Hi there, | Hi! | Hello! | Hey! | Hello there, | Hey there, | Hi there!
     """
 )
-_CLOSINGS = read_forms(
+_CLOSINGS = make_phrases(
     """
     Thanks. | Thank you. | Thanks! | Thank you! | Thanks a lot. | Many thanks. | Thanks in advance. |
     Thank you very much. | Thanks so much! | Thank you in advance. | Thank you so much. | Thanks a lot! |

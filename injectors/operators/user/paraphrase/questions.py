@@ -9,9 +9,9 @@ import re
 from functools import lru_cache
 
 from crosswind.injectors.operators.user.paraphrase.facts import ask_for_fact
-from crosswind.injectors.operators.user.paraphrase.forms import read_forms
+from crosswind.injectors.text.word_lists import make_phrases
 
-_ASKING = read_forms(
+_ASKING = make_phrases(
     """
     Can you tell me {}? | Could you tell me {}? | Do you know {}? | I'd like to know {}. |
     I need to know {}. | I want to know {}. | Please tell me {}. | Can you let me know {}? |
@@ -26,7 +26,7 @@ _ASKING = read_forms(
     Could you possibly tell me {}? | I want to find out {}. | Can you please find out {}?
     """
 )
-_WHETHER = read_forms(
+_WHETHER = make_phrases(
     """
     Can you tell me if {}? | Could you tell me whether {}? | Do you know if {}? | Can you check if {}? |
     Can you check whether {}? | Could you check if {}? | Could you check whether {}? |
@@ -48,7 +48,7 @@ _QUESTION = re.compile(r"(?P<asked>(?:[A-Z][^?!;:\n]{7,220}))\?")
 _BEGINS = re.compile(
     r"(?:What|Which|Who|Whose|Where|When|Why|How|Is|Are|Was|Were|Does|Did|Has|Have|Will|Do)(?:['’]s)?\b"
 )
-_OPENERS = read_forms(
+_OPENERS = make_phrases(
     """
     Quick question: {} | I have a question: {} | Just wondering, {} | I have a quick question: {} |
     A quick question: {} | I'd like to know: {} | Could you tell me: {} | Just a quick question: {} |

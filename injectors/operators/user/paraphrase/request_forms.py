@@ -10,9 +10,9 @@ import re
 from functools import lru_cache
 
 from crosswind.injectors.operators.user.paraphrase.facts import ask_for_fact
-from crosswind.injectors.operators.user.paraphrase.forms import read_forms
 from crosswind.injectors.operators.user.requests.extraction import Doer
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, GERUNDS, SURE
+from crosswind.injectors.text.word_lists import make_phrases
 
 LONG = 14
 """Words of a request behind which nothing more is said of it."""
@@ -20,7 +20,7 @@ _BRIEF = 9
 """Words of a request behind which it can be said for whom it is."""
 _MANY = 22
 """Words of the longest request that a longer courtesy can stand before."""
-_ANY = read_forms(
+_ANY = make_phrases(
     """
     Could you {}? | Could you please {}? | Can you {}? | Can you please {}? | Please {}. |
     I'd like you to {}. | I need you to {}. | I want you to {}. | Would you please {}? |
@@ -28,7 +28,7 @@ _ANY = read_forms(
     Would you be able to {}? | Please could you {}?
     """
 )
-_POLITE = read_forms(
+_POLITE = make_phrases(
     """
     {}, please. | Do you think you could {}? | Could you {}, please? | Can you {}, please? |
     It'd be great if you could {}. | It would be great if you could {}. | I'm hoping you can {}. |
@@ -38,7 +38,7 @@ _POLITE = read_forms(
     It would help if you could {}. | Please would you {}? | Would you {}, please?
     """
 )
-_GRATEFUL = read_forms(
+_GRATEFUL = make_phrases(
     """
     I'd appreciate it if you could {}. | I'd be grateful if you could {}. |
     I'd really appreciate it if you could {}. | It would be helpful if you could {}. |
@@ -47,7 +47,7 @@ _GRATEFUL = read_forms(
 )
 _LEAST = 5
 """Words of the shortest request that anybody is grateful for."""
-_FOR_ME = read_forms(
+_FOR_ME = make_phrases(
     """
     Can you {} for me? | Could you {} for me? | Please {} for me. | Could you please {} for me? |
     Can you please {} for me? | Would you {} for me? | Would you be able to {} for me?
@@ -61,7 +61,7 @@ _HELP = (
     "Help me {}.",
     "Please help me {}.",
 )
-_DEEDS = read_forms(
+_DEEDS = make_phrases(
     """
     Could you go ahead and {}? | Can you go ahead and {}? | Please go ahead and {}. | Let's {}. |
     I'd like to go ahead and {}. | Would it be possible to {}? | Can we {}?
@@ -179,7 +179,7 @@ _NO_THING = re.compile(
     r" (?:I|he|it|she|they|we|you|that|which|who|at|by|for|from|in|into|of|on|onto|to|with|using|as|named"
     r"|called)\b"
 )
-_STATES = read_forms(
+_STATES = make_phrases(
     """
     I'd like {} {}. | I need {} {}. | I want {} {}. | I'd like to have {} {}. | Can I have {} {}? |
     Could I have {} {}? | Can I get {} {}? | I need to have {} {}. | I would like {} {}.

@@ -7,10 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from crosswind.injectors.operators.user.paraphrase.forms import read_forms
 from crosswind.injectors.operators.user.paraphrase.questions import rewrite_question
 from crosswind.injectors.operators.user.requests.extraction import Doer, read_english
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
+from crosswind.injectors.text.word_lists import make_phrases
 
 
 def rewrite_sentence(sentence: str) -> list[str]:
@@ -98,7 +98,7 @@ def _fill(forms: Sequence[str], what: str) -> list[str]:
 _HOW = re.compile(
     r"How (?:do|can|could|should|would) I (?P<what>(?!(?:know|tell)\b)[a-z]+(?P<rest> [^?;:]{2,200}))\?"
 )
-_ASKING_HOW = read_forms(
+_ASKING_HOW = make_phrases(
     """
     Could you tell me how to {}? | I'd like to know how to {}. | Can you tell me how to {}? |
     I need to know how to {}. | Can you explain how to {}? | Could you explain how to {}? |
@@ -116,7 +116,7 @@ def _ask_how(sentence: str) -> list[str]:
 
 
 _MAY = re.compile(r"(?:Can|Could|May) I (?P<what>(?!(?:not|have|get|ask)\b)[a-z]+ [^?;:]{2,200})\?")
-_ASKING_MAY = read_forms(
+_ASKING_MAY = make_phrases(
     """
     I'd like to know whether I can {}. | I'd like to know if I can {}. | Can you tell me if I can {}? |
     I was wondering if I can {}. | Could you tell me whether I can {}? | I want to know if I can {}. |
@@ -133,7 +133,7 @@ def _ask_may(sentence: str) -> list[str]:
 
 
 _MAY_HAVE = re.compile(r"(?:Can|Could|May) I (?:get|have) (?P<what>(?!to\b)[^?;:,]{2,120})\?")
-_HAVING = read_forms(
+_HAVING = make_phrases(
     """
     Can I have {}? | Could I have {}? | Can I get {}? | Could I get {}? | May I have {}? | I'd like {}. |
     I would like {}. | I'd like to have {}. | I'd like to get {}. | Would it be possible to get {}? |
@@ -152,7 +152,7 @@ def _ask_to_have(sentence: str) -> list[str]:
 
 
 _IS_THERE = re.compile(r"(?P<be>Is|Are) there (?P<what>(?!(?:any )?(?:way|chance)\b)[^?;:]{3,200})\?")
-_ASKING_WHETHER = read_forms(
+_ASKING_WHETHER = make_phrases(
     """
     Could you tell me whether {}? | I'd like to know if {}. | Do you know if {}? | Can you check if {}? |
     Can you tell me if {}? | I was wondering if {}. | Do you know whether {}? | Could you check if {}? |
@@ -168,7 +168,7 @@ def _ask_whether(sentence: str) -> list[str]:
 
 
 _DO_YOU = re.compile(r"Do you (?P<what>(?:have|offer|sell|know|accept|serve|support) [^?;:]{3,200})\?")
-_ASKING_DO_YOU = read_forms(
+_ASKING_DO_YOU = make_phrases(
     """
     Could you tell me whether you {}? | I'd like to know if you {}. | I was wondering if you {}. |
     Can you tell me if you {}? | I'm wondering if you {}. | I wanted to know if you {}. |
@@ -220,14 +220,14 @@ _ASKS = re.compile(
     r"(?:please|kindly|(?:can|could|would|will) you|(?:i|we)(?:['’]d| would| need| want)\b)", re.IGNORECASE
 )
 _LEADS = re.compile(rf"(?:{_CONJUNCTIONS}|{_ADVERBS})\b", re.IGNORECASE)
-_TO_AGENT = read_forms(
+_TO_AGENT = make_phrases(
     """
     could you {}? | can you {}? | could you please {}? | please {}. | can you please {}? |
     could you {}, please? | can you {}, please? | would you be able to {}? | please could you {}? |
     would you please {}? | do you think you could {}? | could you possibly {}?
     """
 )
-_TOLD = read_forms(
+_TOLD = make_phrases(
     """
     I'd like you to {}. | I need you to {}. | I want you to {}. | I was hoping you could {}. |
     I was wondering if you could {}. | I'd appreciate it if you could {}. | I hope you can {}.
@@ -285,7 +285,7 @@ def _greet(sentence: str) -> list[str]:
 _LOOKING = re.compile(r"I(?:'m| am) looking for (?P<what>[^.?!;:]{4,200})(?P<end>\.?)")
 
 
-_SEEKING = read_forms(
+_SEEKING = make_phrases(
     """
     I'm trying to find {} | I need to find {} | I need {} | I'd like to find {} | I want to find {} |
     Can you help me find {}? | Could you help me find {}? | Please help me find {} | Help me find {} |

@@ -67,11 +67,7 @@ _COMMANDS_DE = {
     **{"nimm": "nehmen", "lies": "lesen", "gib": "geben", "ändere": "ändern", "ändern": "ändern"},
 }  # fmt: skip
 """Imperatives to their infinitives."""
-_PARTICLES_DE = frozenset(
-    """
-    ab an auf aus ein mit nach um vor weg zu zurück hinzu durch fest
-    """.split()
-)
+_PARTICLES_DE = frozenset("ab an auf aus ein mit nach um vor weg zu zurück hinzu durch fest".split())
 
 
 def _read_german_command(sentence: str) -> str | None:

@@ -20,7 +20,7 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Half, UserTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.languages import Language
-from crosswind.injectors.text.word_sets import make_words
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.known_names import COUNTRIES
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType

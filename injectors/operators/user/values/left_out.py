@@ -12,7 +12,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     find_next_word,
     find_word_before,
 )
-from crosswind.injectors.text.word_sets import make_words
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from crosswind.injectors.operators.user.values.vague.place import find_next_word
-from crosswind.injectors.text import word_sets
+from crosswind.injectors.text import word_lists
 
-make_words = word_sets.make_words
+make_words = word_lists.make_words
 
 DETERMINERS = make_words(
     "a an the this that these those my our your his her their its any some each every no"
