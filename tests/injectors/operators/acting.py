@@ -11,6 +11,7 @@ from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.guard import solvability
+from crosswind.injectors.guard.shown_text import check_shown_text
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
@@ -62,7 +63,9 @@ def acts(
             continue
         after = str(entry.implementation.apply(target, json.loads(json.dumps(draw))).payload)
         if isinstance(target, UserTarget):
-            assert solvability.check_user_text(entry, target, after, draw) is None
+            refused = solvability.check_user_text(entry, target, after, draw)
+            refused = refused or check_shown_text(target.own, target.tools, (), draw, target.text, after)
+            assert refused is None, (after, refused)
         else:
             assert solvability.check_tool_result(entry, target, after, clean=target.text) is None
         yield draw, after
