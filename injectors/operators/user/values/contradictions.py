@@ -77,7 +77,7 @@ class Contradiction:
     named_rival: str
     bare_rival: str
     """The rival beside the named value, which says what both are: `not 3, 2 guests`."""
-    positions: tuple[Position, ...]
+    positions: frozenset[Position]
     alike: bool
     """Whether the text speaks another value that a bare correction could be for."""
     leads: bool
@@ -135,52 +135,45 @@ def _contradict(
     language: Language,
 ) -> Contradiction:
     """A value with its rival, and the positions where the two can stand, maybe none."""
-    text, positions = target.text, list[Position]()
-    closed = find_open_end(target.own) is None
-    slip = shorten(text, one.text, rival)
+    text, slip = target.text, shorten(target.text, one.text, rival)
     start, end, told, told_rival = find_span(text, one, slip, language)
-    inside = may_stand_inside(text, one, start, end, rival, language)
-    inside = inside and not splits(target.protected, start) and not splits(target.protected, end)
-    inside = inside and not (values.are_searched and one.type is ValueType.NAME)
-    behind = find_noun_behind(text, one, language)
-    if (
-        inside
-        and not is_behind_moment(one, spoken)
-        and not (is_within_phrase(text, one, language) and not behind)
-    ):
-        positions.append(Position.PLACE)
-    named = name_both(text, one, rival, language)
+    named, behind = name_both(text, one, rival, language), find_noun_behind(text, one, language)
     leads = goes_on(text, end, language) or is_before_moment(one, spoken)
-    region = find_region(text, one, rival)
-    if region:
+    if region := find_region(text, one, rival):
         named, leads = (f"{one.text}{region}", f"{rival}{region}"), False
-    whole = stands_whole(text, one, named, language, leads=leads)
-    if inside and closed and whole and not splits(target.protected, len(text)):
-        positions.append(Position.SWAP)
-    if closed and named is not None:
-        positions.append(Position.END)
+    inside = may_stand_inside(text, one, start, end, rival, language)
+    inside = inside and not (splits(target.protected, start) or splits(target.protected, end))
+    inside = inside and not (values.are_searched and one.type is ValueType.NAME)
+    is_cut = is_behind_moment(one, spoken) or (is_within_phrase(text, one, language) and not behind)
+    closed, whole = find_open_end(target.own) is None, stands_whole(text, one, named, language, leads=leads)
+    free = {
+        Position.PLACE: inside and not is_cut,
+        Position.SWAP: inside and closed and whole and not splits(target.protected, len(text)),
+        Position.END: closed and named is not None,
+    }
     value_named, rival_named = named or name_option(text, one, rival, language)
-    if behind and end == one.end and start == one.start:
+    if behind and (start, end) == (one.start, one.end):
         lead = find_article(text, start)
         start, end, slip = start - len(lead), end + len(behind), rival
         told, told_rival = f"{lead}{told}{behind}", f"{lead}{told_rival}{behind}"
+    bare = slip if one.type in _SHORTENED else rival_named
     return Contradiction(
-        one.text,
-        rival,
-        slip,
-        one.type,
-        one.thing,
-        start,
-        end,
-        told,
-        told_rival,
-        value_named,
-        rival_named,
-        rival if one.type is ValueType.NUMBER else slip if one.type in _SHORTENED else rival_named,
-        tuple(positions),
-        _has_like(target, one, language),
-        (leads and not behind) or region != "",
-        text,
+        value=one.text,
+        rival=rival,
+        slip=slip,
+        type=one.type,
+        thing=one.thing,
+        start=start,
+        end=end,
+        told=told,
+        told_rival=told_rival,
+        named=value_named,
+        named_rival=rival_named,
+        bare_rival=rival if one.type is ValueType.NUMBER else bare,
+        positions=frozenset(position for position, is_free in free.items() if is_free),
+        alike=_has_like(target, one, language),
+        leads=(leads and not behind) or region != "",
+        text=text,
     )
 
 
