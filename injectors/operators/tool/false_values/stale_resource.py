@@ -11,7 +11,7 @@ from crosswind.injectors.conversation import Site, ToolResult
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.cut_ways import changes_something
-from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
+from crosswind.injectors.operators.tool.facts import Fact, FactKind
 from crosswind.injectors.operators.tool.false_values.enumerated import list_options
 from crosswind.injectors.operators.tool.false_values.false_figures import move_figure
 from crosswind.injectors.operators.tool.false_values.figures import read_figure
@@ -27,6 +27,7 @@ from crosswind.injectors.operators.tool.false_values.values import (
     replace_spans,
     spread,
 )
+from crosswind.injectors.operators.tool.result_facts import find_facts
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.kinds import find_kinds
