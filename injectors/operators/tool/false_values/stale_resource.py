@@ -12,7 +12,11 @@ from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.cut_ways import changes_something
 from crosswind.injectors.operators.tool.facts import Fact, FactKind
-from crosswind.injectors.operators.tool.false_values.enumerated import list_options
+from crosswind.injectors.operators.tool.false_values.enumerated import (
+    LONGEST_RESULT,
+    MOST_RESULTS,
+    list_options,
+)
 from crosswind.injectors.operators.tool.false_values.false_figures import move_figure
 from crosswind.injectors.operators.tool.false_values.figures import read_figure
 from crosswind.injectors.operators.tool.false_values.lists import shorten_list
@@ -37,9 +41,6 @@ from crosswind.injectors.text.json_leaves import follow
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.values.forms import find_forms
 from crosswind.injectors.values.parameters import ValueType
-
-LONGEST, MOST_RESULTS = 16_384, 16
-"""Earlier results are read up to so many characters, and so many of them."""
 
 
 @operator(
@@ -93,7 +94,7 @@ def _find_seen(target: ToolResultTarget, facts: list[Fact]) -> dict[int, str]:
         return {}
     names = {id(record): name for name, record in _records(value).items()}
     for result in reversed(results):
-        earlier = parse_json(result.text) if len(result.text) <= LONGEST else None
+        earlier = parse_json(result.text) if len(result.text) <= LONGEST_RESULT else None
         if not is_container(earlier):
             continue
         same = (result.call.name, result.call.arguments) == (target.tool, target.arguments)

@@ -29,18 +29,16 @@ _GREETED = re.compile(
     r"\b(?:hi|hello|hey|good (?:day|morning|afternoon|evening)|thanks|thank you)\b", re.IGNORECASE
 )
 """Words by which a message greets already, or goes on from what was said."""
-_COURTESY = re.compile(
-    r"\b(?:thanks|thank you|thx|please|pls|plz|kindly|cheers|appreciate\w*|grateful|obliged|great if"
-    r"|helpful if|would help)\b",
-    re.IGNORECASE,
-)
+_THANKS = "thanks|thank you|thx"
+_ASKS = r"please|pls|plz|kindly|appreciate\w*|great if|would help"
+_COURTESY = re.compile(rf"\b(?:{_THANKS}|{_ASKS}|cheers|grateful|obliged|helpful if)\b", re.IGNORECASE)
 """Words by which a message asks politely or thanks already, so that no thanks follow."""
 _POLITE = tuple(
     re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
     for words in (
-        "please|pls|plz|kindly|appreciate\\w*|if you can|would you mind|do you mind|wonder\\w*|possibl[ey]"
-        "|favor|glad|great if|hoping|hope you|would help|able to|do you think|go ahead|can i ask|could i ask",
-        "thanks|thank you|thx",
+        rf"{_ASKS}|if you can|would you mind|do you mind|wonder\w*|possibl[ey]|favor|glad|hoping|hope you"
+        "|able to|do you think|go ahead|can i ask|could i ask",
+        _THANKS,
     )
 )
 """A message asks politely once, and thanks once."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from crosswind.injectors.operators.user.paraphrase.questions import rewrite_question
+from crosswind.injectors.operators.user.paraphrase.replacements import compile_rules, replace_by_rules
 from crosswind.injectors.operators.user.requests.extraction import Doer, read_english
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.text.word_lists import make_phrases
@@ -20,27 +21,19 @@ def rewrite_sentence(sentence: str) -> list[str]:
     if rules is None and first.lower() in SURE:
         rules = [_move_clause]
     found = [one for rule in rules or () for one in rule(sentence)] + _ask_behind(sentence)
-    return found or [*rewrite_question(sentence), *list_variants(sentence)]
+    return found or [*rewrite_question(sentence), *replace_by_rules(sentence, _VARIANTS)]
 
 
-_VARIANTS = tuple(
-    (re.compile(pattern), other)
-    for pattern, other in (
-        (r"^I am\b(?! \w+ed\b)", "I'm"),
-        (r"^I'd like\b", "I would like"),
-        (r"^I would like\b", "I'd like"),
-        (r"^What's\b", "What is"),
-        (r"^What is\b", "What's"),
-        (r"^Where's\b", "Where is"),
-        (r"^Where is\b", "Where's"),
-    )
+_VARIANTS = compile_rules(
+    (r"^I am\b(?! \w+ed\b)", ("I'm",)),
+    (r"^I'd like\b", ("I would like",)),
+    (r"^I would like\b", ("I'd like",)),
+    (r"^What's\b", ("What is",)),
+    (r"^What is\b", ("What's",)),
+    (r"^Where's\b", ("Where is",)),
+    (r"^Where is\b", ("Where's",)),
 )
 """How a sentence begins, short and long."""
-
-
-def list_variants(sentence: str) -> list[str]:
-    """The sentence with its first words in their short or their long form."""
-    return [said for one, other in _VARIANTS if (said := one.sub(other, sentence, count=1)) != sentence]
 
 
 _NEED = re.compile(
