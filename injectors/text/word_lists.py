@@ -10,3 +10,8 @@ def make_words(text: str) -> frozenset[str]:
 def make_phrases(text: str) -> tuple[str, ...]:
     """The phrases between bars, in order."""
     return tuple(" ".join(phrase.split()) for phrase in text.split("|"))
+
+
+def make_pairs(text: str) -> dict[str, str]:
+    """By a word the one behind its colon: `buy:bought`."""
+    return dict(pair.split(":") for pair in text.split())

@@ -96,15 +96,11 @@ _VERBS = re.compile(
 )
 _ATTRIBUTE = re.compile(
     r"(?:the|my|our) (?:[\w-]+ ){0,3}?(?:area|average|circumference|cost|density|derivative|determinant"
-    r"|deviation"
-    r"|difference|distance|divisor|energy|factors?|factorial|force|height|hypotenuse|integral|intercept"
-    r"|length"
-    r"|maximum|mean|median|minimum|mode|multiple|number|perimeter|population|pressure|price|probability"
-    r"|product"
-    r"|quotient|rate|ratio|remainder|roots?|slope|speed|square|sum|temperature|time|total|value|variance"
-    r"|velocity"
-    r"|volume|weight|width|year|age|availability"
-    r"|balance|capital|forecast|level|status|weather)\b"
+    r"|deviation|difference|distance|divisor|energy|factors?|factorial|force|height|hypotenuse|integral"
+    r"|intercept|length|maximum|mean|median|minimum|mode|multiple|number|perimeter|population|pressure|price"
+    r"|probability|product|quotient|rate|ratio|remainder|roots?|slope|speed|square|sum|temperature|time|total"
+    r"|value|variance|velocity|volume|weight|width|year|age|availability|balance|capital|forecast|level"
+    r"|status|weather)\b"
 )
 """What `find` asks for as a value, and not as a thing that lies somewhere."""
 _FURTHER = re.compile(r"(?:,? \b(?:and|then|but|or|so)|,)(?: (?:then|also|please))? (?P<word>[a-z]+)")

@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 
 from crosswind.injectors.operators.user.paraphrase.facts import ask_for_fact
-from crosswind.injectors.text.word_lists import make_phrases
+from crosswind.injectors.text.word_lists import make_pairs, make_phrases
 
 _ASKING = make_phrases(
     """
@@ -110,38 +110,14 @@ _MOST_SUBJECT = 7
 _DETERMINERS = frozenset(
     "a an the my our his her their this that these those to of in for at your next last".split()
 )
-_IRREGULAR = {
-    **{
-        "build": "built",
-        "buy": "bought",
-        "come": "came",
-        "cost": "cost",
-        "cut": "cut",
-        "fall": "fell",
-        "begin": "began",
-    },
-    **{
-        "do": "did",
-        "drive": "drove",
-        "eat": "ate",
-        "find": "found",
-        "fly": "flew",
-        "get": "got",
-        "give": "gave",
-    },
-    **{
-        "go": "went",
-        "have": "had",
-        "hit": "hit",
-        "leave": "left",
-        "lose": "lost",
-        "make": "made",
-        "mean": "meant",
-    },
-    **{"meet": "met", "put": "put", "read": "read", "run": "ran", "say": "said", "see": "saw"},
-    **{"sell": "sold", "send": "sent", "set": "set", "sleep": "slept", "spend": "spent", "take": "took"},
-    **{"tell": "told", "think": "thought", "win": "won", "write": "wrote"},
-}
+_IRREGULAR = make_pairs(
+    """
+    build:built buy:bought come:came cost:cost cut:cut fall:fell begin:began do:did drive:drove eat:ate
+    find:found fly:flew get:got give:gave go:went have:had hit:hit leave:left lose:lost make:made mean:meant
+    meet:met put:put read:read run:ran say:said see:saw sell:sold send:sent set:set sleep:slept spend:spent
+    take:took tell:told think:thought win:won write:wrote
+    """
+)
 _REGULAR = frozenset(
     """
     accept add apply arrive ask belong close contain cover include mention offer own play serve support
@@ -151,13 +127,10 @@ _REGULAR = frozenset(
     """.split()
 )
 _BY_SUBJECT = re.compile(
-    r"(?P<who>who|what|which (?:[\w-]+ ){0,2}?[\w-]+|how many (?:[\w-]+ ){0,2}?[\w-]+) "
-    r"(?P<verb>(?:has|have|had|won|wrote|painted|invented|directed|discovered|made|makes|owns|plays?"
-    r"|played|sings?"
-    r"|sang|founded|designed|composed|built|causes?|caused|happened|happens|signed|joined|attended|viewed"
-    r"|bought"
-    r"|offers?|includes?|contains?|needs?|fl(?:y|ies)|goes|go|works?|live|lives|belongs?|accepts?"
-    r"|serves?)\b.*)",
+    r"(?P<who>who|what|which (?:[\w-]+ ){0,2}?[\w-]+|how many (?:[\w-]+ ){0,2}?[\w-]+) (?P<verb>(?:has|have"
+    r"|had|won|wrote|painted|invented|directed|discovered|made|makes|owns|plays?|played|sings?|sang|founded"
+    r"|designed|composed|built|causes?|caused|happened|happens|signed|joined|attended|viewed|bought|offers?"
+    r"|includes?|contains?|needs?|fl(?:y|ies)|goes|go|works?|live|lives|belongs?|accepts?|serves?)\b.*)",
     re.IGNORECASE,
 )
 _BY_BE = re.compile(
@@ -169,10 +142,8 @@ _BY_BE = re.compile(
 _YES_BE = re.compile(
     rf"(?P<be>is|are|was|were) (?P<subject>{_SUBJECT}(?: (?:of|to|from|in|for) (?:the |my )?[\w'’-]+)?) "
     r"(?P<rest>(?:(?:still|already|currently|really|now|always) )?(?:open|closed|available|on|off|in|at"
-    r"|locked"
-    r"|unlocked|working|running|free|included|ready|full|empty|due|down|up|online|delayed|safe|expensive"
-    r"|cheaper"
-    r"|covered|a|an|paid|\w+ed|\w+able)\b.*)",
+    r"|locked|unlocked|working|running|free|included|ready|full|empty|due|down|up|online|delayed|safe"
+    r"|expensive|cheaper|covered|a|an|paid|\w+ed|\w+able)\b.*)",
     re.IGNORECASE,
 )
 _YES_HAS = re.compile(

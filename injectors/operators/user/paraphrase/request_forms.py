@@ -12,7 +12,7 @@ from functools import lru_cache
 from crosswind.injectors.operators.user.paraphrase.facts import ask_for_fact
 from crosswind.injectors.operators.user.requests.extraction import Doer
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, GERUNDS, SURE
-from crosswind.injectors.text.word_lists import make_phrases
+from crosswind.injectors.text.word_lists import make_pairs, make_phrases
 
 LONG = 14
 """Words of a request behind which nothing more is said of it."""
@@ -156,14 +156,15 @@ def _fill(form: str, asked: str, verb: str, rest: str) -> str:
     return form.format(asked[0].upper() + asked[1:] if form.startswith("{}") else asked)
 
 
-_PARTICIPLES = {
-    **{"add": "added", "block": "blocked", "book": "booked", "cancel": "cancelled", "change": "changed"},
-    **{"close": "closed", "convert": "converted", "copy": "copied", "delete": "deleted", "lock": "locked"},
-    **{"move": "moved", "post": "posted", "remove": "removed", "rename": "renamed"},
-    **{"reschedule": "rescheduled", "reset": "reset", "restart": "restarted", "send": "sent", "set": "set"},
-    **{"translate": "translated", "transfer": "transferred", "unlock": "unlocked", "update": "updated"},
-    **{"upgrade": "upgraded", "activate": "activated", "forward": "forwarded", "sort": "sorted"},
-}
+_PARTICIPLES = make_pairs(
+    """
+    add:added block:blocked book:booked cancel:cancelled change:changed close:closed convert:converted
+    copy:copied delete:deleted lock:locked move:moved post:posted remove:removed rename:renamed
+    reschedule:rescheduled reset:reset restart:restarted send:sent set:set translate:translated
+    transfer:transferred unlock:unlocked update:updated upgrade:upgraded activate:activated forward:forwarded
+    sort:sorted
+    """
+)
 _CHANGED = re.compile(
     rf"(?P<verb>{'|'.join(_PARTICIPLES)}) "
     r"(?P<what>(?:the|my|our|this|that) [\w'’.#$-]+(?: [\w'’.#$-]+){0,4}?)"
