@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import product
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,7 +25,7 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half, UserTarget
 from crosswind.injectors.text.languages import UNABLE, Language
 from tests.injectors.dialogues import conversation
-from tests.injectors.operators.acting import QUESTION, acts, rule, shown, user_target
+from tests.injectors.operators.acting import QUESTION, acts, drawn, rule, shown, user_target
 from tests.injectors.operators.user.asides.meanings import MEANINGS
 from tests.injectors.plans import plan_of
 
@@ -101,11 +100,6 @@ def target(name: str, half: Half = Half.TRAIN) -> UserTarget:
 def opening(text: str, *given: ToolSchema, half: Half = Half.TRAIN) -> UserTarget:
     """A message that opens a conversation."""
     return UserTarget(text, 0, tools=given, branch=Branch(half, opening=text), clean=text)
-
-
-def drawn(operator: str, one: UserTarget, severity: float = 1.0, seeds: int = 40) -> list[tuple[Any, str]]:
-    """The draws and the texts under many seeds."""
-    return [made for made in acts(operator, one, severity, seeds) if made is not None]
 
 
 @pytest.mark.parametrize("name", FOREIGN)

@@ -23,7 +23,8 @@ from crosswind.injectors.profiles.schedule import When
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half, UserTarget
 from crosswind.injectors.text import entities
-from tests.injectors.operators.acting import acts, user_target
+from tests.injectors.operators import acting
+from tests.injectors.operators.acting import user_target
 from tests.injectors.operators.user.values.spoken import (
     AMOUNT,
     COUNT,
@@ -56,7 +57,7 @@ def message(text: str, tools: tuple[ToolSchema, ...], half: Half = Half.TRAIN) -
 
 def drawn(target: UserTarget, seeds: int = 40, severity: float = 1.0) -> list[tuple[dict[str, Any], str]]:
     """What becomes of the message under each seed."""
-    return [one for one in acts("user.inconsistent", target, severity, seeds) if one is not None]
+    return acting.drawn("user.inconsistent", target, severity, seeds)
 
 
 def places(text: str, value: str) -> list[int]:
