@@ -1,4 +1,4 @@
-"""A running gateway: its parts, reloads, the kill switch over all processes, and shutdown."""
+"""A running gateway: its parts, reloads, readiness over all processes, and shutdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 
 import structlog
 
-from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.reload import find_changes
 from crosswind.gateway.config.secrets import collect_secrets
 from crosswind.gateway.config.sections import Detail
@@ -21,7 +20,7 @@ from crosswind.gateway.file_watch import FileWatch
 from crosswind.gateway.housekeeping import Housekeeping
 from crosswind.gateway.http.auth import Authenticator
 from crosswind.gateway.noise.drill_control import DrillControl
-from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch
+from crosswind.gateway.noise.kill_switch import KillSwitch
 from crosswind.gateway.noise.limits import AbortWatch, FaultsInFlight
 from crosswind.gateway.parts import (
     build_confinement,
@@ -52,8 +51,7 @@ from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.curricula import Curricula
 from crosswind.gateway.sessions.destroyed import DestroyedAnswers
-from crosswind.gateway.sessions.drills import KIND as DRILL
-from crosswind.gateway.sessions.drills import DrillEnd, Drills
+from crosswind.gateway.sessions.drills import Drills
 from crosswind.gateway.sessions.inference import Inference
 from crosswind.gateway.sessions.leases import TurnLeases
 from crosswind.gateway.sessions.profiles import Profiles, read_profile_files
@@ -61,10 +59,10 @@ from crosswind.gateway.sessions.restore import ResponseLookup
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import WorkerSync
 from crosswind.gateway.sessions.trainer_lag import TrainerLag
+from crosswind.gateway.shared_state import SharedState
 from crosswind.gateway.telemetry.logs import mask_log_lines, set_level
 from crosswind.gateway.telemetry.metrics import Metrics, render_all_processes
-from crosswind.gateway.trajectory.record import Row, Setting
-from crosswind.gateway.trajectory.servers import SERVER
+from crosswind.gateway.trajectory.record import Row
 from crosswind.gateway.trajectory.store import Store
 from crosswind.gateway.trajectory.trust import Trust
 from crosswind.gateway.turn.recording import Recording
@@ -143,8 +141,16 @@ class Gateway:
             self.trainer_lag,
             self.worker_sync,
         )
+        self.shared = SharedState(
+            switch,
+            self.trust,
+            drills,
+            self.recorder,
+            peers,
+            lambda end, reason: self.drill_control.end(end, reason),  # noqa: PLW0108
+        )
         self.drill_control = DrillControl(
-            drills, switch, self.recorder, self.acknowledge, self._tell_drill, self._run_in_background
+            drills, switch, self.recorder, self.acknowledge, self.shared.tell, self._run_in_background
         )
         self.data_connections, self.control_connections = make_connection_tables(settings)
         # A reload replaces the upstreams.
@@ -340,69 +346,10 @@ class Gateway:
                 code="not_durable",
             ) from error
 
-    def set_noise(self, enabled: bool, reason: str | None = None) -> None:
-        """Set the kill switch: in memory and the file first, then in the store. It never fails."""
-        self.switch.set(enabled)
-        value = {"enabled": enabled} | ({} if reason is None else {"reason": reason})
-        self.recorder.offer([Setting(NOISE, SWITCH, value, now_us())])
-        if not enabled and (self.peers is None or self.peers.number == 0):
-            self.drill_control.end(DrillEnd.KILL_SWITCH, reason or "noise was switched off")
-
     def _stop_noise(self, reason: str) -> None:
         """Stop noise because an abort condition is met."""
-        self.set_noise(False, reason)
+        self.shared.set_noise(False, reason)
         self.metrics.aborts.inc()
-
-    def switch_noise_by_signal(self, enabled: bool) -> None:
-        """Set the kill switch of a gateway of one process."""
-        _log.warning("noise is switched by a signal", enabled=enabled)
-        self.set_noise(enabled)
-
-    async def switch_noise(self, enabled: bool) -> None:
-        """Set the kill switch in all processes, for the control plane."""
-        _log.warning("noise is switched over the control plane", enabled=enabled)
-        self.set_noise(enabled)
-        if self.peers is not None:
-            await self.peers.switch_noise(enabled)
-
-    def receive_noise_switch(self, enabled: bool) -> None:
-        """Set the kill switch as another process did. Only the control plane's process stores it."""
-        if self.peers is not None and self.peers.number:
-            self.switch.hear(enabled)
-        else:
-            self.set_noise(enabled)
-
-    async def publish_trust(self, setting: Setting) -> None:
-        """Apply a setting of a policy version's or a server's trust in all processes."""
-        self.receive_trust(setting)
-        if self.peers is not None:
-            await self.peers.tell_setting(_to_message(setting))
-
-    async def _tell_drill(self, setting: Setting) -> None:
-        if self.peers is not None:
-            await self.peers.tell_setting(_to_message(setting))
-
-    def receive_setting(self, setting: Setting) -> None:
-        """Apply a setting that another process tells of."""
-        if setting.kind == DRILL:
-            self.drills.hear(setting)
-        else:
-            self.receive_trust(setting)
-
-    def receive_trust(self, setting: Setting) -> None:
-        """Apply a setting of trust in this process, and log whether capture for training stops or resumes."""
-        if not self.trust.hear(setting):
-            return
-        if setting.kind == SERVER:
-            if setting.name in self.trust.servers.doubted:
-                reason = setting.value.get("reason")
-                _log.error("capture of a server is stopped", server=setting.name, reason=reason)
-            else:
-                _log.warning("capture of a server is resumed", server=setting.name)
-        elif self.trust.stopped is None:
-            _log.warning("capture for training is resumed", version=setting.name)
-        else:
-            _log.error("capture for training is stopped", reason=self.trust.stopped)
 
     def problem(self) -> str | None:
         """Why this process isn't ready; None if it is."""
@@ -459,7 +406,3 @@ class Gateway:
         self._destroyed.close()
         self.drills.counts.close()
         return lost
-
-
-def _to_message(setting: Setting) -> dict[str, Any]:
-    return {"kind": setting.kind, "name": setting.name, "value": dict(setting.value)}

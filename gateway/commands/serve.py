@@ -215,8 +215,8 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop, servers)
     loop.add_signal_handler(signal.SIGHUP, gateway.reload_in_background)
-    loop.add_signal_handler(signal.SIGUSR1, gateway.switch_noise_by_signal, False)
-    loop.add_signal_handler(signal.SIGUSR2, gateway.switch_noise_by_signal, True)
+    loop.add_signal_handler(signal.SIGUSR1, gateway.shared.switch_noise_by_signal, False)
+    loop.add_signal_handler(signal.SIGUSR2, gateway.shared.switch_noise_by_signal, True)
     gateway.start()
     control_plane.made.add_done_callback(lambda _: tune_garbage_collection())
     _announce(settings)

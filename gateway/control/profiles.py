@@ -91,7 +91,7 @@ def _switch_routes(routes: APIRouter, gateway: Gateway) -> None:
     @routes.put("/noise")
     async def put_noise(body: NoiseSwitch) -> NoiseSwitch:
         """The kill switch. It works at once and is never refused; memory and file first, the store after."""
-        await gateway.switch_noise(body.enabled)
+        await gateway.shared.switch_noise(body.enabled)
         return NoiseSwitch(enabled=gateway.switch.enabled)
 
 

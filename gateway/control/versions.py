@@ -83,7 +83,7 @@ def router(gateway: Gateway) -> APIRouter:
         """
         settings = _make_trust_settings(gateway, name, body)
         for setting in settings:
-            await gateway.publish_trust(setting)
+            await gateway.shared.publish_trust(setting)
         if body.trusted is not None:
             await gateway.acknowledge(settings)
         return Acknowledged()

@@ -98,7 +98,7 @@ def _make_gateway(message: Message, channel: Channel) -> Gateway:
     peers = Peers(message["number"], folder, channel, message["reading"], settings.workers)
     gateway = create_app(settings, peers)
     if message["noise"] is not None:
-        gateway.receive_noise_switch(message["noise"])
+        gateway.shared.receive_noise_switch(message["noise"])
     return gateway
 
 
@@ -119,10 +119,10 @@ async def _follow_supervisor(channel: Channel, gateway: Gateway, server: Server)
 
     async def hear(message: Message) -> Mapping[str, Any] | None:
         if "noise" in message:
-            gateway.receive_noise_switch(message["noise"])
+            gateway.shared.receive_noise_switch(message["noise"])
         elif "setting" in message:
             said = message["setting"]
-            gateway.receive_setting(Setting(said["kind"], said["name"], said["value"], steady_us()))
+            gateway.shared.receive_setting(Setting(said["kind"], said["name"], said["value"], steady_us()))
         elif "hang_up" in message:
             gateway.reload_in_background()
         elif "reload" in message:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from crosswind.injectors.text.word_lists import make_words
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-READING = _words(
+READING = make_words(
     """get list search find lookup read check calculate fetch query describe show view retrieve count
     compute estimate compare inspect grep glob browse explain summarize summarise validate preview
     peek analyze analyse detect translate parse predict recommend suggest display enumerate identify
@@ -16,43 +13,43 @@ READING = _words(
 )
 """Verbs that only read or compute. As the first word of a name they say that the tool reads."""
 
-TELLING = READING | _words(
+TELLING = READING | make_words(
     """return give provide tell look access obtain collect gather quote allow recursively locate
     multiply subtract solve"""
 )
 """Verbs at the head of a description that reads."""
 
-OF_THE_ANSWER = _words("return give provide tell allow")
+OF_THE_ANSWER = make_words("return give provide tell allow")
 """Those of TELLING that say what a call gives, and not what it does: `Returns the new status`."""
 
-AFTER_A_CHANGE = _words(
+AFTER_A_CHANGE = make_words(
     """new newly updated created changed modified resulting receipt confirmation success successful
     succeeded acknowledgement acknowledgment"""
 )
 """Words of what is given where something was changed."""
 
-CALCULATING = _words("quote plan simulate convert optimize optimise")
+CALCULATING = make_words("quote plan simulate convert optimize optimise")
 """Verbs that read if what they are about is one of COMPUTED: `plan_route`, but not `plan_maintenance`."""
 
-COMPUTED = _words(
+COMPUTED = make_words(
     """route routes path itinerary directions distance price prices cost costs fare fares fee fees
     premium rate rates capacity amount currency currencies time times timezone unit units temperature
     value number coordinates loan mortgage payments stops demand"""
 )
 """What is only computed."""
 
-AFTER_A_NOUN = _words(
+AFTER_A_NOUN = make_words(
     """get list search find lookup read fetch retrieve describe query view show calculate count
     searches retriever"""
 )
 """Reading verbs that say so behind a vendor or a noun, too: `slack_list_channels`, `issue_read`."""
 
-HEADS = _words(
+HEADS = make_words(
     """search lookup get read find fetch retrieve retriever finder reader viewer calculator forecast"""
 )
 """The same as the last word behind a noun that is a verb elsewhere: `order_lookup`, `book_search`."""
 
-FACTS = _words(
+FACTS = make_words(
     """status info information details detail history balance balances price prices stats statistics
     summary weather schema metadata version count contents availability rate rates log logs rules
     options slots hours level levels temperature elevation distance duration time times traffic index
@@ -61,7 +58,7 @@ FACTS = _words(
 )
 """Last words of names that ask for facts. They say so only if the description agrees: `flip_status`."""
 
-WRITING = _words(
+WRITING = make_words(
     """delete del remove rm rmdir mkdir unlink erase wipe purge destroy drop truncate create insert
     append write overwrite replace upsert modify send execute exec kill terminate uninstall
     unsubscribe cancel rename add unset upload reboot shutdown restart invoke evict rollback drain
@@ -72,7 +69,7 @@ WRITING = _words(
 )
 """Verbs that change something wherever they stand in a name: `get_or_create`, `search_and_delete`."""
 
-ACTING = _words(
+ACTING = make_words(
     """make save store put patch update commit set reset clear submit publish post import export
     install deploy run start stop launch trigger kick enable disable activate deactivate toggle flip
     turn switch lock unlock refund charge pay purchase buy sell trade transfer withdraw deposit book
@@ -102,14 +99,14 @@ ACTING = _words(
 """Verbs that change something as a name's first word, or behind a noun; behind a reading verb most of them
 are nouns: `get_order`, `list_posts`."""
 
-UNTELLING = _words(
+UNTELLING = make_words(
     """process handle convert attach format render resize build compile extend lower raise split sort shuffle
     strip trim cut scale index map link load hide hold lint operate plan rank rate score grade evaluate test
     run wait sleep do perform begin end complete finish follow like stream drive score top try"""
 )
 """Those of ACTING that say nothing in a description: `Handles several encodings`."""
 
-ALSO_NOUNS = _words(
+ALSO_NOUNS = make_words(
     """order book post comment commit record log report request message email mail tag label schedule
     transfer store place release build offer bid trade archive track plan issue test call deposit
     vote page review grade score share stock text chat link map index rate route reward flag move
@@ -117,52 +114,52 @@ ALSO_NOUNS = _words(
 )
 """Those of ACTING that a search may be for: `order_lookup`."""
 
-ADJECTIVES = _words("free open complete")
+ADJECTIVES = make_words("free open complete")
 """Those of ACTING that are no verbs behind an article: `The free slots of a calendar`."""
 
-BEFORE_A_FACT = ALSO_NOUNS - _words("post message email mail label text chat link move") | _words(
+BEFORE_A_FACT = ALSO_NOUNS - make_words("post message email mail label text chat link move") | make_words(
     "exchange leave free"
 )
 """Those of ACTING that may be no verb before one of FACTS, if the description reads: `leave_balance`."""
 
-UNREPEATABLE = _words("next pop dequeue consume acquire lease claim random lock mutex otp nonce roll")
+UNREPEATABLE = make_words("next pop dequeue consume acquire lease claim random lock mutex otp nonce roll")
 """Words of calls that give something else each time, or take something: not to be repeated."""
 
-DATABASES = _words(
+DATABASES = make_words(
     """sql database db postgres postgresql mysql sqlite mongo mongodb bigquery snowflake redshift
     oracle clickhouse duckdb graphql cypher neo4j spark warehouse statement dynamodb cosmos mssql
     mariadb athena"""
 )
 """What a general query goes to: it may hold a DELETE, so the name `query_database` proves nothing."""
 
-INTERPRETERS = _words(
+INTERPRETERS = make_words(
     "bash shell cmd terminal python repl javascript powershell eval interpreter ssh console"
 )
 """What carries out anything that it is given."""
 
-JOINING = _words("and or then")
+JOINING = make_words("and or then")
 """`find_and_replace`: what follows one of these is a verb again."""
 
 PARTICLES = {
-    "check": _words("in out off box checkbox element"),
-    "look": _words("after"),
-    "read": _words("aloud"),
-    "show": _words("message notification alert dialog toast popup banner"),
-    "display": _words("message notification alert dialog toast popup banner"),
-    "get": _words("rid started"),
+    "check": make_words("in out off box checkbox element"),
+    "look": make_words("after"),
+    "read": make_words("aloud"),
+    "show": make_words("message notification alert dialog toast popup banner"),
+    "display": make_words("message notification alert dialog toast popup banner"),
+    "get": make_words("rid started"),
 }
 """Second words with which a reading verb is none: `check_out_cart`, `check_in_passenger`, `show_alert`."""
 
-COMMANDS = _words(
+COMMANDS = make_words(
     """command cmd script sql statement payload new_string old_string new_str old_str new_text
     overwrite dry_run confirm confirmed force patch stdin keystrokes"""
 )
 """Parameters that no plain read takes."""
 
-CHOICES = _words("action operation op method http_method verb mode")
+CHOICES = make_words("action operation op method http_method verb mode")
 """Parameters that choose what a tool does: their values tell."""
 
-SELECTORS = _words(
+SELECTORS = make_words(
     """id ids uuid name names query q keyword keywords term terms code codes number reference date dates
     day days month months year years week weeks time start end from to since until after before min max
     limit offset page size count cursor sort filter filters type types kind category categories

@@ -77,11 +77,9 @@ def list_own(target: ToolResultTarget, operator: str, part: str) -> tuple[Settin
 
 
 @lru_cache(1024)
-def list_about(
-    setting: Setting, operator: str, part: str, slots: frozenset[str] = frozenset()
-) -> tuple[Named, ...]:
+def list_about(setting: Setting, operator: str, part: str) -> tuple[Named, ...]:
     """The fitting entries that say what they are about."""
-    return tuple(one for one in list_fitting(setting, operator, part, slots) if one[1].about)
+    return tuple(one for one in list_fitting(setting, operator, part) if one[1].about)
 
 
 MOST_NAMED = 600

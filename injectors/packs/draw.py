@@ -160,14 +160,10 @@ class Fitting(NamedTuple):
 
 
 def list_fitting(
-    setting: Setting,
-    operator: str,
-    part: str,
-    slots: frozenset[str] = frozenset(),
-    type: ValueType | None = None,
+    setting: Setting, operator: str, part: str, slots: frozenset[str] = frozenset()
 ) -> tuple[Named, ...]:
     """The entries of a part that fit where these slots can be filled, each with its name."""
-    return find_fitting(setting, operator, part, slots, type).entries
+    return find_fitting(setting, operator, part, slots).entries
 
 
 def find_fitting(

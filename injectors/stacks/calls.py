@@ -28,15 +28,11 @@ from crosswind.injectors.stacks.kinds import (
 from crosswind.injectors.stacks.templates import draw_token
 from crosswind.injectors.targets import ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_payload import parse_json
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from crosswind.injectors.text.word_lists import make_words
 
 _VERBS = READING | ACTING | TELLING | WRITING
-_SMALL = _words("by for of in from to with and all the id a on my")
-_GENERIC = _words(
+_SMALL = make_words("by for of in from to with and all the id a on my")
+_GENERIC = make_words(
     """bash shell python interpreter notebook graphql query sql database db table tables schema row rows
     column columns url urls http code command tool tools function run execute exec web api call page data
     git"""
@@ -54,7 +50,7 @@ OPTIONAL = frozenset({"file", "sql"})
 _URL = re.compile(r"https?://[\w.:-]+(/[\w./~%-]{0,120})?", re.I)
 _ISO = "%Y-%m-%dT%H:%M:%SZ"
 
-_VEHICLE = _words(
+_VEHICLE = make_words(
     "vehicle car engine brake brakes pedal tire tires tyre tyres fuel tank gear trunk headlight headlights "
     "cruise ignition odometer parking"
 )
@@ -90,12 +86,8 @@ _WITHOUT_FILE = {
     "grep": "grep: (standard input)",
     "git": "error: cannot open '.git/index'",
 }
-_PATH_KEYS = tuple(
-    """
-    path file_path filepath file filename file_name dir directory folder source
-    """.split()
-)
-_OF_PATHS = _words("file files filename path dir directory folder dirname")
+_PATH_KEYS = tuple("path file_path filepath file filename file_name dir directory folder source".split())
+_OF_PATHS = make_words("file files filename path dir directory folder dirname")
 
 
 class CallWords:

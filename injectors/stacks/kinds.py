@@ -12,11 +12,7 @@ from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_payload import parse_json
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from crosswind.injectors.text.word_lists import make_words
 
 _MCP = re.compile(r"mcp(?:__|[./:])")
 _SELECT = re.compile(
@@ -24,23 +20,23 @@ _SELECT = re.compile(
     r"|with\s+\w+\s+as\s*\()",
     re.I | re.S,
 )
-SHELLS = _words("bash shell command cmd")
+SHELLS = make_words("bash shell command cmd")
 _KINDS: Mapping[ToolKind, frozenset[str]] = {
-    ToolKind.SQL: _words("sql database db psql postgres postgresql mysql sqlite bigquery snowflake"),
+    ToolKind.SQL: make_words("sql database db psql postgres postgresql mysql sqlite bigquery snowflake"),
     ToolKind.SHELL: SHELLS,
-    ToolKind.CODE: _words(
+    ToolKind.CODE: make_words(
         """python notebook jupyter interpreter ipython repl javascript pytest tests lint dependency
         dependencies"""
     ),
-    ToolKind.WEB: _words("fetch browse browser url web scrape crawl http https page website curl"),
-    ToolKind.GRAPHQL: _words("graphql gql"),
-    ToolKind.DEVICE: _words(
+    ToolKind.WEB: make_words("fetch browse browser url web scrape crawl http https page website curl"),
+    ToolKind.GRAPHQL: make_words("graphql gql"),
+    ToolKind.DEVICE: make_words(
         """vehicle car engine brake brakes pedal tire tires tyre tyres fuel tank gear door doors trunk
         headlight headlights cruise ignition odometer navigation parking thermostat lamp light lights bulb
         sensor device devices hvac climate robot drone vacuum blinds blind heater heating appliance
         valve pump motor fan oven washer dishwasher charger speaker plug outlet sprinkler"""
     ),
-    ToolKind.FUNCTION: _words(
+    ToolKind.FUNCTION: make_words(
         """calculate calculator compute mean median average sum sqrt square root deviation variance multiply
         divide subtract percentage logarithm power absolute round convert converter
         conversion
@@ -52,7 +48,7 @@ _KINDS: Mapping[ToolKind, frozenset[str]] = {
         probability
         binomial permutation permutations combination combinations regression correlation compound"""
     ),
-    ToolKind.CLOUD: _words("aws s3 ec2 lambda dynamodb azure cloudwatch"),
+    ToolKind.CLOUD: make_words("aws s3 ec2 lambda dynamodb azure cloudwatch"),
 }
 _SAYS: Mapping[ToolKind, re.Pattern[str]] = {
     ToolKind.SHELL: re.compile(r"\b(?:file ?system|working directory|in the shell|terminal command)", re.I),
@@ -69,21 +65,21 @@ _SAYS: Mapping[ToolKind, re.Pattern[str]] = {
     ),
 }
 """What descriptions say of tools whose names tell nothing."""
-_FILES = _words("file files directory folder")
-PROGRAMS = _words(
+_FILES = make_words("file files directory folder")
+PROGRAMS = make_words(
     """ls cd grep mkdir rmdir mv cp rm wc du diff echo pwd chmod chown git ssh docker kubectl terminal cat
     touch tail head sort find"""
 )
 """Programs: a tool is one where it has no other name, or one of a program's commands, as `git_log`."""
-_WITH_COMMANDS = _words("git docker kubectl ssh terminal")
-_REMOTE = _words(
+_WITH_COMMANDS = make_words("git docker kubectl ssh terminal")
+_REMOTE = make_words(
     """rent rental book booking buy price prices sale find search nearest shop weather forecast insurance
     dealer reserve reservation recommend order review reviews zipcode city currency exchange rate rates stock
     stocks shipping flight flights route hotel market crypto upload share download drive email message
     ticket complaint claim sell listing listings model models history news legal tax"""
 )
 """Words of tools that ask a remote service, whatever else they name: a car to rent, a rate of exchange."""
-_RUNNING = _words("run execute exec eval")
+_RUNNING = make_words("run execute exec eval")
 COMMAND_KEYS = ("command", "cmd", "script", "commands")
 _LONGEST = 20_000
 """Characters of arguments that are read at most."""
@@ -161,7 +157,7 @@ def _is_program(tool: str) -> bool:
     )
 
 
-_SYSTEMS = _words("fs os file files filesystem system shell bash terminal unix linux gorilla mcp")
+_SYSTEMS = make_words("fs os file files filesystem system shell bash terminal unix linux gorilla mcp")
 
 
 def find_sql(arguments: Mapping[str, Any]) -> str | None:
@@ -172,7 +168,7 @@ def find_sql(arguments: Mapping[str, Any]) -> str | None:
     return None
 
 
-_PROSE = _words("message text content body comment description title subject note post caption review")
+_PROSE = make_words("message text content body comment description title subject note post caption review")
 
 
 _short_kinds = lru_cache(256)(_find_kinds)

@@ -37,16 +37,16 @@ def splits(protected: Sequence[Span], at: int) -> bool:
 
 
 def find_unprotected(
-    pattern: re.Pattern[str], text: str, protected: Sequence[Span], *, whole: bool = False
+    pattern: re.Pattern[str], text: str, protected: Sequence[Span]
 ) -> Iterator[re.Match[str]]:
-    """The pattern's matches that meet no protected span. With `whole`, those that are one exactly, too."""
+    """The pattern's matches that meet no protected span."""
     spans = iter(protected)
     span = next(spans, None)
     for match in pattern.finditer(text):
         start, end = match.span()
         while span is not None and span[1] <= start:
             span = next(spans, None)
-        if span is None or span[0] >= end or (whole and span == (start, end)):
+        if span is None or span[0] >= end:
             yield match
 
 

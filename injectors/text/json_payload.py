@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from crosswind.injectors.text.word_lists import make_phrases
+
 NOT_JSON: Any = object()
 """What `parsed` gives for text that isn't JSON (None is a JSON value)."""
 
@@ -43,13 +45,15 @@ MESSAGE_KEYS = frozenset({"detail", "message", "msg", "title", "reason"})
 STATUS_KEYS = frozenset({"status", "statuscode", "code", "exitcode", "returncode"})
 """Fields with the number of an error: an HTTP status from 400 on, or what a process returned."""
 
-FAULT_PHRASES = (
-    *("timed out", "timeout", "deadline exceeded", "truncated", "omitted", "http 4", "http 5", "error"),
-    *("fail", "unavailable", "exception", "traceback", "denied", "refused", "forbidden", "not permitted"),
-    *("<title>4", "<title>5", "authorization required", "unauthorized", "unauthenticated"),
-    *("too many", "rate limit", "exceeded", "not ready", "not running"),
-    *("cannot", "can't", "could not", "unable to", "invalid", "malformed response", "[uncertain reading]"),
-    *("killed", "core dumped", "stale file", "busy", "closed", "not shown", "more lines", "limit reached"),
+FAULT_PHRASES = make_phrases(
+    """
+    timed out | timeout | deadline exceeded | truncated | omitted | http 4 | http 5 | error | fail |
+    unavailable | exception | traceback | denied | refused | forbidden | not permitted | <title>4 | <title>5 |
+    authorization required | unauthorized | unauthenticated | too many | rate limit | exceeded | not ready |
+    not running | cannot | can't | could not | unable to | invalid | malformed response |
+    [uncertain reading] | killed | core dumped | stale file | busy | closed | not shown | more lines |
+    limit reached
+    """
 )
 """Words (lower case) by which a destroyed result that is plain text says that it is one."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.word_lists import make_phrases
 
 CITIES: Mapping[Language, tuple[str, ...]] = {
     language: tuple(name.strip() for name in names.split(","))
@@ -54,21 +55,13 @@ GIVEN_NAMES = tuple(
     Tyler Vanessa Vincent Walter
     """.split()
 )
-COUNTRIES = (
-    *("Germany", "France", "Spain", "Italy", "Portugal", "Austria", "Poland", "Sweden", "Norway", "Denmark"),
-    *("Brazil", "Mexico", "Canada", "Japan", "India", "China", "Australia", "Egypt", "Kenya", "Turkey"),
-    *(
-        "Netherlands",
-        "Belgium",
-        "Switzerland",
-        "Ireland",
-        "Greece",
-        "Finland",
-        "Argentina",
-        "Chile",
-        "Colombia",
-    ),
-    *("Vietnam", "Thailand", "Indonesia", "Russia", "Ukraine", "Nigeria", "Ghana"),
+COUNTRIES = make_phrases(
+    """
+    Germany | France | Spain | Italy | Portugal | Austria | Poland | Sweden | Norway | Denmark | Brazil |
+    Mexico | Canada | Japan | India | China | Australia | Egypt | Kenya | Turkey | Netherlands | Belgium |
+    Switzerland | Ireland | Greece | Finland | Argentina | Chile | Colombia | Vietnam | Thailand | Indonesia |
+    Russia | Ukraine | Nigeria | Ghana
+    """
 )
 GROUPS = (
     COUNTRIES,

@@ -23,9 +23,6 @@ _DOUBT = re.compile(
 )
 """Fields by which a result says that it isn't to be relied on, or that a part of it is missing."""
 
-_WHOLE = re.compile(r"(?:is_?)?complete|exhaustive|(?:is_?)?last(?:_?page)?", re.IGNORECASE)
-"""Fields that are false where a part of a result is missing."""
-
 _FAILED = range(400, 600)
 """The numbers by which a status says that the call failed: an order's status is a word."""
 

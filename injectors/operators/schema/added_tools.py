@@ -14,30 +14,18 @@ from crosswind.injectors.operators.schema.list_style import (
     ParameterStyle,
 )
 from crosswind.injectors.operators.schema.names import join_words, split_words
-from crosswind.injectors.operators.words.descriptions import read_words
 from crosswind.injectors.operators.words.parameters import DEFAULTS, EXAMPLES, OPTIONAL, OptionalParameter
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolTarget
+from crosswind.injectors.text.word_lists import make_words
 
-WHOLE_NUMBERS = read_words(
-    """
-    age days hours length limit minutes pages count quantity size year years
-    """
-)
+WHOLE_NUMBERS = make_words("age days hours length limit minutes pages count quantity size year years")
 """Last words of parameters that take a whole number."""
-OWNED = read_words(
-    """
-    address category code format id language name number ref size status type url version
-    """
-)
+OWNED = make_words("address category code format id language name number ref size status type url version")
 """Last words of parameters that are of what the words before them name: the ID of the customer."""
 GOES_ON = 0.2
 """The share of descriptions of a parameter that say more than its name, where that doesn't tell more."""
-ACRONYMS = read_words(
-    """
-    bic cidr id ip iban isbn iso mcc qr sku sql url utc vat zip
-    """
-)
+ACRONYMS = make_words("bic cidr id ip iban isbn iso mcc qr sku sql url utc vat zip")
 
 
 def draw_place(target: ToolTarget, rng: SeededRandom) -> str:

@@ -12,10 +12,10 @@ from crosswind.injectors.conversation import ToolList, ToolListKey, ToolSchema
 from crosswind.injectors.guard.tools import find_properties
 from crosswind.injectors.operators.schema.names import split_words
 from crosswind.injectors.operators.schema.verb_forms import FORMS, Form, conjugate
-from crosswind.injectors.operators.words.descriptions import read_words
 from crosswind.injectors.operators.words.parameters import OPTIONAL
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.languages import is_foreign
+from crosswind.injectors.text.word_lists import make_words
 
 ADDED_PARAMETERS = 3
 """Parameters of an added tool at most."""
@@ -109,7 +109,7 @@ def _list_common(tools: Sequence[ToolSchema]) -> Iterator[tuple[str, Mapping[str
                 yield name, schema
 
 
-_COMMON = read_words(
+_COMMON = make_words(
     """
     address city country currency date day format language limit locale location month offset order page
     radius region sort state status time timezone unit units username year zip zone
@@ -153,8 +153,8 @@ def _open(text: str, name: str, form: Form | None) -> str:
     return f"{conjugate(verb, form).capitalize()} {head}"
 
 
-_NO_OBJECTS = read_words("of and or")
-_SHOWING = read_words("get list show find fetch retrieve check browse lookup search estimate")
-_QUESTIONS = read_words("how what when where which who whether if")
-_DETERMINERS = read_words("a an the this these all any each every how what when where which who whether if")
+_NO_OBJECTS = make_words("of and or")
+_SHOWING = make_words("get list show find fetch retrieve check browse lookup search estimate")
+_QUESTIONS = make_words("how what when where which who whether if")
+_DETERMINERS = make_words("a an the this these all any each every how what when where which who whether if")
 _GENITIVE = re.compile(r"[\w-]+(?: [\w-]+){0,2} of ")

@@ -12,10 +12,10 @@ from crosswind.injectors.guard.tools import LONGEST_NAME, find_properties
 from crosswind.injectors.operators.schema.list_style import PREFIX, find_style, write_description
 from crosswind.injectors.operators.schema.names import list_words, name_like
 from crosswind.injectors.operators.schema.verb_forms import FORMS, Form, conjugate
-from crosswind.injectors.operators.words.descriptions import read_words
 from crosswind.injectors.operators.words.neighbours import AROUND_DEEDS, AROUND_THINGS
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Half, ToolTarget
+from crosswind.injectors.text.word_lists import make_words
 
 LONGEST_PHRASE = 20
 """Words of what a tool does that a neighbour's description repeats at most."""
@@ -95,11 +95,11 @@ _FRAME = re.compile(
     r"(?:Use this (?:tool |function )?to|This (?:tool|function|API|endpoint)|Used to|Allows? you to)\s+",
     re.IGNORECASE,
 )
-_SEEKING = read_words("search look")
-_PREPOSITIONS = read_words(
+_SEEKING = make_words("search look")
+_PREPOSITIONS = make_words(
     "in on at to for from with by if whether how what when where which who that out up off"
 )
-_THINGS = read_words(
+_THINGS = make_words(
     """
     analyze assess book build calculate cancel check compute create delete describe detect determine display
     edit estimate evaluate explore extract fetch find forecast generate get give identify list load look
@@ -109,9 +109,9 @@ _THINGS = read_words(
     """
 )
 """Verbs whose object is a thing that can be used otherwise, as it isn't of "convert a value to dollars"."""
-_JOINTS = read_words("and or of")
-_CUTS = read_words("that which based given including using such where when with by from")
-_DANGLING = read_words(
+_JOINTS = make_words("and or of")
+_CUTS = make_words("that which based given including using such where when with by from")
+_DANGLING = make_words(
     "a an the of to for in on at by with from and or that which based given including using such as"
 )
 

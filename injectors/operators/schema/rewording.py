@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.operators.schema.verb_forms import FORMS, Form, conjugate
 from crosswind.injectors.operators.words import descriptions as words
-from crosswind.injectors.operators.words.descriptions import read_words
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.edits import compile_phrases, find_unprotected, make_edit
+from crosswind.injectors.text.word_lists import make_words
 
 LENGTH = 0.2
 """The share of its length by which a description may grow or shrink."""
@@ -109,33 +109,21 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _LATER = frozenset(one.lower() for one in words.LATER_THIRD)
-_PARTICLES = read_words(
-    """
-    to up out in into off on back as away down over through rid started for
-    """
-)
-_NOT_USED = read_words(
-    """
-    this it these when the
-    """
-)
-_DETERMINERS = read_words(
+_PARTICLES = make_words("to up out in into off on back as away down over through rid started for")
+_NOT_USED = make_words("this it these when the")
+_DETERMINERS = make_words(
     """
     a an the all any each every its their your this these that those one multiple new up for some both
     another whether if how what which it them information details data available current
     """
 )
-_ARTICLES = read_words(
-    """
-    a an the its their it them this that all each any new your
-    """
-)
-_PREPOSITIONS = read_words(
+_ARTICLES = make_words("a an the its their it them this that all each any new your")
+_PREPOSITIONS = make_words(
     """
     for of in on at by with from to as if when where that which like such including using between into
     """
 )
-_NOT_OBJECTS = read_words(
+_NOT_OBJECTS = make_words(
     """
     results terms keywords engines parameters filters criteria details status names times files entries
     fields

@@ -6,12 +6,9 @@ All are common in real documentation, so that no word gives noise away.
 
 from __future__ import annotations
 
+from crosswind.injectors.text.word_lists import make_phrases, make_words
 
-def read_words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-VERBS = read_words(
+VERBS = make_words(
     """
     accept access acquire activate add adjust allocate allow analyze append apply approve archive
     arrange assess assign attach authenticate authorize backup block book browse build buy calculate
@@ -39,7 +36,7 @@ VERBS = read_words(
 )
 """Words that begin a description and are verbs, in their base form."""
 
-NOUNS_TOO = read_words(
+NOUNS_TOO = make_words(
     """
     access backup block book build change check clone comment copy count display document draw end
     estimate export filter fix forecast format group guess import increase invite issue link list load
@@ -52,14 +49,10 @@ NOUNS_TOO = read_words(
 )
 """Verbs that are nouns as well: surely a verb only before an article and the like."""
 
-MOSTLY_VERBS = read_words(
-    """
-    exchange list move open read reply reset run search show subscribe track view
-    """
-)
+MOSTLY_VERBS = make_words("exchange list move open read reply reset run search show subscribe track view")
 """Those of them that a description hardly begins with as nouns."""
 
-DOUBLED = read_words(
+DOUBLED = make_words(
     """
     begin cancel chat commit cut drop equip format forget get label log map model occur permit plan plot
     program put refer reset rip run scan set shop shut skip split step stop submit swap tag transfer
@@ -117,131 +110,86 @@ ONLY_BEFORE: dict[tuple[str, str], frozenset[str]] = {
 }
 """One of the words has to follow within the next three."""
 
-GOODS = read_words(
-    """
-    item items order orders delivered product products purchase purchases parcel
-    """
-)
+GOODS = make_words("item items order orders delivered product products purchase purchases parcel")
 
-TO = (
-    *("Use this to", "Use this tool to", "Call this to", "Call this tool to", "Tool to", "A tool to"),
-    *("Used to", "Can be used to", "Lets you", "Allows you to", "Enables you to", "You can use this to"),
-    *("Helps you", "Helps to", "Serves to", "Function to", "Utility to", "Intended to", "Designed to"),
-    *("Meant to", "Can", "Provides a way to", "Gives you a way to", "Offers a way to", "Method to"),
-    *("The purpose is to", "Makes it possible to", "Use this function to", "Use it to", "Way to"),
-    *(
-        "Tool used to",
-        "Function used to",
-        "Operation to",
-        "Helper to",
-        "Made to",
-        "Action to",
-        "Convenient way to",
-    ),
+TO = make_phrases(
+    """
+    Use this to | Use this tool to | Call this to | Call this tool to | Tool to | A tool to | Used to |
+    Can be used to | Lets you | Allows you to | Enables you to | You can use this to | Helps you | Helps to |
+    Serves to | Function to | Utility to | Intended to | Designed to | Meant to | Can | Provides a way to |
+    Gives you a way to | Offers a way to | Method to | The purpose is to | Makes it possible to |
+    Use this function to | Use it to | Way to | Tool used to | Function used to | Operation to | Helper to |
+    Made to | Action to | Convenient way to
+    """
 )
 """What a description begins with before a verb's base form."""
 CALLS = tuple(one for one in TO if one.startswith(("Use ", "Call ", "You can")))
 """Those that can begin a later sentence."""
-THIRD = (
-    *("This tool", "This function", "This", "A tool that", "Tool that", "The tool", "It", "Function that"),
-    *("This method", "This operation", "This action", "The function", "A function that", "Helper that"),
-    *("Operation that", "This call", "An operation that", "Action that", "The operation", "Method that"),
+THIRD = make_phrases(
+    """
+    This tool | This function | This | A tool that | Tool that | The tool | It | Function that | This method |
+    This operation | This action | The function | A function that | Helper that | Operation that | This call |
+    An operation that | Action that | The operation | Method that
+    """
 )
 """Before its third person."""
-GERUND = (
-    *("Tool for", "For", "Used for", "Useful for", "Meant for", "A tool for", "Function for", "Utility for"),
-    *(
-        "Supports",
-        "Handles",
-        "Takes care of",
-        "Intended for",
-        "Designed for",
-        "Responsible for",
-        "Helps with",
-    ),
+GERUND = make_phrases(
+    """
+    Tool for | For | Used for | Useful for | Meant for | A tool for | Function for | Utility for | Supports |
+    Handles | Takes care of | Intended for | Designed for | Responsible for | Helps with
+    """
 )
 """Before its gerund."""
 LATER_THIRD = ("It", "This", "The tool", "This tool", "The function", "The call")
 """Before a third person that begins a later sentence."""
 ALL_OF_THIRD = (*THIRD, *LATER_THIRD, "This API", "This endpoint", "API that", "This call")
 ALL_OF_TO = (
-    *(
-        *TO,
-        "Use to",
-        "This tool will",
-        "This will",
-        "This function will",
-        "The tool will",
-        "This can",
-        "This tool can",
+    *TO,
+    *make_phrases(
+        """
+        Use to | This tool will | This will | This function will | The tool will | This can | This tool can |
+        This tool is used to | This function is used to | This is used to | It is used to | It can be used to
+        | This tool allows you to | This lets you | This function allows you to | This tool lets you
+        """
     ),
-    *(
-        "This tool is used to",
-        "This function is used to",
-        "This is used to",
-        "It is used to",
-        "It can be used to",
-    ),
-    *("This tool allows you to", "This lets you", "This function allows you to", "This tool lets you"),
 )
 
-WHEN = (
-    *(
-        "Use this when",
-        "Use this tool when",
-        "Useful when",
-        "Call this when",
-        "Use it when",
-        "Meant for when",
-    ),
-    *(
-        "Call this tool when",
-        "Helpful when",
-        "For when",
-        "Useful for when",
-        "To be used when",
-        "Good for when",
-    ),
+WHEN = make_phrases(
+    """
+    Use this when | Use this tool when | Useful when | Call this when | Use it when | Meant for when |
+    Call this tool when | Helpful when | For when | Useful for when | To be used when | Good for when
+    """
 )
 """Before the case in which a tool is used."""
 
-FIELD = (
-    *(
-        "Specifies",
-        "Gives",
-        "Sets",
-        "Defines",
-        "Contains",
-        "Indicates",
-        "Denotes",
-        "States",
-    ),
-    *("Describes", "This is", "It is", "Expects", "Represents", "Determines", "Identifies"),
+FIELD = make_phrases(
+    """
+    Specifies | Gives | Sets | Defines | Contains | Indicates | Denotes | States | Describes | This is |
+    It is | Expects | Represents | Determines | Identifies
+    """
 )
 """What the description of a parameter can begin with before "the"."""
-WHETHER = (
-    "Whether",
-    *("Indicates whether", "Specifies whether", "Determines whether", "Says whether", "Controls whether"),
-    *("Tells whether", "Defines whether", "Decides whether", "Sets whether", "Flag for whether"),
+WHETHER = make_phrases(
+    """
+    Whether | Indicates whether | Specifies whether | Determines whether | Says whether | Controls whether |
+    Tells whether | Defines whether | Decides whether | Sets whether | Flag for whether
+    """
 )
 IF_TRUE = ("If true", "If set to true", "When true", "When set to true", "If this is true", "Where true")
 
 EXAMPLE = ("e.g.", "for example", "for instance", "such as", "like")
 """Before examples, in brackets or behind a comma."""
-DEFAULT = (
-    *("Default is", "Defaults to", "The default is", "Default value is", "The default value is", "Default:"),
-    *("Default value:", "By default", "If omitted,", "If not given,", "When omitted:"),
+DEFAULT = make_phrases(
+    """
+    Default is | Defaults to | The default is | Default value is | The default value is | Default: |
+    Default value: | By default | If omitted, | If not given, | When omitted:
+    """
 )
-ONE_OF = (
-    *(
-        "Must be one of",
-        "Has to be one of",
-        "One of",
-        "Can be one of",
-        "Needs to be one of",
-        "Possible values are",
-    ),
-    *("Valid values are", "Allowed values are", "Either of", "Accepted values are", "Options are"),
+ONE_OF = make_phrases(
+    """
+    Must be one of | Has to be one of | One of | Can be one of | Needs to be one of | Possible values are |
+    Valid values are | Allowed values are | Either of | Accepted values are | Options are
+    """
 )
 
 SAME_PHRASES: tuple[tuple[str, ...], ...] = tuple(
@@ -369,7 +317,7 @@ SAME_PHRASES: tuple[tuple[str, ...], ...] = tuple(
 )
 """Phrases that can stand for each other anywhere. Values, and words that limit or measure, are left out."""
 
-HEADS = read_words(
+HEADS = make_words(
     """
     account action activity actor address age album amount angle answer area array artist author balance
     base body book branch brand bucket budget capacity car card category channel charge choice city
@@ -400,7 +348,7 @@ HEADS = read_words(
 )
 """Nouns that a parameter's description begins with, whose article comes and goes."""
 
-MODIFIERS = read_words(
+MODIFIERS = make_words(
     """
     actual additional alternative annual approximate available average base basic binary birth chosen
     complete current customer daily default departure desired destination display due electric email end

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from crosswind.injectors.text.word_lists import make_words
+
 
 def _fields(nothing: Any, names: str) -> tuple[tuple[str, Any], ...]:
     return tuple((name, nothing) for name in names.split())
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 TROUBLE = (
@@ -125,7 +123,7 @@ FOUND = (
 
 SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
     (
-        _words("symbol stock stocks ticker watchlist portfolio trade trades quote shares"),
+        make_words("symbol stock stocks ticker watchlist portfolio trade trades quote shares"),
         (
             *_fields([], "dividends splits corporate_actions"),
             *_fields([], "news headlines"),
@@ -136,7 +134,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("review reviews rating ratings"),
+        make_words("review reviews rating ratings"),
         (
             *_fields([], "photos images"),
             *_fields([], "replies responses"),
@@ -147,7 +145,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("booking bookings reservation reservations trip itinerary rental"),
+        make_words("booking bookings reservation reservations trip itinerary rental"),
         (
             *_fields("", "special_requests customer_note"),
             *_fields([], "extras add_ons upgrades"),
@@ -160,7 +158,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("flight flights airline airlines train trains"),
+        make_words("flight flights airline airlines train trains"),
         (
             *_fields([], "codeshares"),
             *_fields([], "promotions special_offers"),
@@ -172,7 +170,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("hotel hotels room rooms apartment apartments"),
+        make_words("hotel hotels room rooms apartment apartments"),
         (
             *_fields([], "promotions special_offers"),
             *_fields([], "photos images"),
@@ -184,7 +182,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("order orders cart checkout shipment shipments delivery parcel"),
+        make_words("order orders cart checkout shipment shipments delivery parcel"),
         (
             *_fields([], "discounts promotions coupons"),
             *_fields("", "coupon_code promo_code"),
@@ -197,7 +195,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words(
+        make_words(
             "account accounts balance transaction transactions payment payments invoice invoices card funds"
         ),
         (
@@ -210,7 +208,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("ticket tickets issue issues bug incident task tasks"),
+        make_words("ticket tickets issue issues bug incident task tasks"),
         (
             *_fields([], "watchers followers"),
             *_fields([], "linked_issues related_tickets blocked_by"),
@@ -222,7 +220,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("tweet tweets post posts retweet timeline"),
+        make_words("tweet tweets post posts retweet timeline"),
         (
             *_fields([], "media images"),
             *_fields("", "place location"),
@@ -234,7 +232,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("message messages mail email emails inbox chat sms conversation"),
+        make_words("message messages mail email emails inbox chat sms conversation"),
         (
             *_fields([], "attachments media"),
             *_fields([], "reactions mentions"),
@@ -244,7 +242,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("event events calendar meeting class classes schedule appointment appointments court"),
+        make_words("event events calendar meeting class classes schedule appointment appointments court"),
         (
             *_fields([], "reminders"),
             *_fields("", "recurrence recurrence_rule"),
@@ -256,7 +254,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("product products item items catalog inventory sku price prices store"),
+        make_words("product products item items catalog inventory sku price prices store"),
         (
             *_fields([], "variants options"),
             *_fields([], "images photos"),
@@ -268,7 +266,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("restaurant restaurants place places attraction attractions museum shop venue"),
+        make_words("restaurant restaurants place places attraction attractions museum shop venue"),
         (
             *_fields([], "photos images"),
             *_fields([], "special_hours closures"),
@@ -278,7 +276,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("weather forecast temperature climate humidity"),
+        make_words("weather forecast temperature climate humidity"),
         (
             *_fields([], "alerts weather_alerts advisories"),
             *_fields("", "station_note observation_note"),
@@ -287,7 +285,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("route routes distance directions traffic navigation"),
+        make_words("route routes distance directions traffic navigation"),
         (
             *_fields([], "waypoints via"),
             *_fields([], "closures incidents"),
@@ -297,7 +295,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words(
+        make_words(
             "user users profile customer customers contact contacts member members person employee author"
         ),
         (
@@ -311,11 +309,11 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("search find query lookup results"),
+        make_words("search find query lookup results"),
         SEARCH,
     ),
     (
-        _words("file files document documents folder directory"),
+        make_words("file files document documents folder directory"),
         (
             *_fields([], "acl shared_with"),
             *_fields({}, "xattrs"),

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from crosswind.injectors.text.word_lists import make_words
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-NAMING = _words(
+NAMING = make_words(
     """
     id ids uuid guid number numbers no nr num code codes key keys token tokens email emails mail phone tel
     mobile fax zip zipcode postcode postal url uri href link links sku isbn iban bic swift ref refs
@@ -20,7 +17,7 @@ NAMING = _words(
 )
 """Last words of fields that name a thing, or its place in a list: calls need them as they are."""
 
-PROTOCOL = _words(
+PROTOCOL = make_words(
     """
     type role jsonrpc object kind format encoding mimetype contenttype iserror success ok error errors
     statuscode httpstatus exitcode returncode code schema unit units uom currency currencycode locale lang
@@ -29,10 +26,10 @@ PROTOCOL = _words(
 )
 """Whole names, without separators, of fields of the envelope: false ones would be errors, not false facts."""
 
-OUTCOMES = _words("success ok error fail failed failure done true false null none")
+OUTCOMES = make_words("success ok error fail failed failure done true false null none")
 """Words by which a call says how it went."""
 
-DONE = _words(
+DONE = make_words(
     """
     success successful ok status sent created confirmed cancelled canceled deleted added removed booked
     updated saved done completed result valid found exists accepted approved submitted delivered posted
@@ -41,7 +38,7 @@ DONE = _words(
 )
 """Words of fields whose truth value says how the call went: what stands beside says the same."""
 
-TIMES = _words(
+TIMES = make_words(
     """
     time times at date timestamp ts created updated modified expires expiry epoch since until start end
     started ended last seen synced fetched
@@ -49,7 +46,7 @@ TIMES = _words(
 )
 """Words of fields whose long numbers are times."""
 
-UPDATES = _words(
+UPDATES = make_words(
     """
     updated modified synced fetched refreshed observed generated asof checked seen last measured sampled
     recorded messung gemessen
@@ -57,7 +54,7 @@ UPDATES = _words(
 )
 """Words of fields that say how fresh a record is."""
 
-AMOUNTS = _words(
+AMOUNTS = make_words(
     """
     amount price cost fee fare total subtotal balance salary revenue income population bytes size area
     distance volume value budget tax discount sum
@@ -65,7 +62,7 @@ AMOUNTS = _words(
 )
 """Words of fields whose numbers are amounts however long they are."""
 
-MONEY = _words(
+MONEY = make_words(
     """
     price prices cost costs fee fees fare fares salary wage revenue income budget tax taxes discount payment
     charge charges deposit rent insurance insured eur euro euros usd gbp chf jpy cny dollars preis preise
@@ -76,14 +73,14 @@ MONEY = _words(
 )
 """Words of fields whose numbers are sums of money."""
 
-BOUNDED = _words(
+BOUNDED = make_words(
     "percent percentage pct humidity battery confidence probability rating score stars share "
     "ratio priority severity grade "
     "rank health spo spo2 sao2 saturation oxygen moisture"
 )
 """Words of fields whose values have an upper end."""
 
-COUNTERS = _words(
+COUNTERS = make_words(
     """
     views likes replies comments followers following visits visitors downloads stars forks shares reads
     messages points votes mileage odometer attempts retries sold bookings reviews steps uptime usage used
@@ -92,7 +89,7 @@ COUNTERS = _words(
 )
 """Words of fields that only grow."""
 
-MEASURED = _words(
+MEASURED = make_words(
     """
     temperature temp humidity pressure speed velocity voltage volt current amperage power energy level
     distance weight mass length width height depth altitude elevation fuel battery mileage odometer heart
@@ -104,7 +101,7 @@ MEASURED = _words(
 )
 """Words of fields that an instrument fills."""
 
-SENSED = _words(
+SENSED = make_words(
     """
     state open closed locked on off motion occupied occupancy presence contact leak smoke alarm detected
     active engaged running charging door window lock valve switch condition conditions weather sky
@@ -113,7 +110,7 @@ SENSED = _words(
 )
 """Words of fields whose words and truth values a sensor gives."""
 
-UNITS = _words(
+UNITS = make_words(
     """
     c f celsius fahrenheit kelvin kg grams lb lbs oz km meters metres cm mm mi miles ft feet kmh kph mph
     ms seconds minutes hpa kpa pa mbar psi volts mv amps ma watts kw kwh hz db dbm lux ppm pct percent rpm
@@ -122,7 +119,7 @@ UNITS = _words(
 )
 """Last words of fields that are units of measurements."""
 
-FIXED = _words(
+FIXED = make_words(
     """
     dose dosage stars year runtime minutes id lat lon latitude longitude result distance width height
     """

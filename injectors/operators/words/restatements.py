@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from crosswind.injectors.text.word_lists import make_phrases
+
 MESSAGES = """
     message msg detail info note outcome response_message info_text summary text feedback acknowledgement
     receipt_text log_line remark caption status_message user_message reply
@@ -43,9 +45,11 @@ COUNTS = """
 """.split()
 """Fields that say how many a list has."""
 EXCERPTS = "excerpt preview snippet teaser summary_text beginning first_words lead abstract".split()
-HEADINGS = (
-    *("Summary", "Key points", "In brief", "Highlights", "Overview", "At a glance", "Main points", "Recap"),
-    *("In short", "Short version", "Notes", "Digest"),
+HEADINGS = make_phrases(
+    """
+    Summary | Key points | In brief | Highlights | Overview | At a glance | Main points | Recap | In short |
+    Short version | Notes | Digest
+    """
 )
 
 PARTICIPLES = dict(

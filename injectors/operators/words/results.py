@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from crosswind.injectors.text.word_lists import make_phrases
+
 REMARKS = """
     note notice info additional_info additional_information remark comment message information notes
     service_message disclaimer caveat info_message extra_info general_info general_information remarks
@@ -82,13 +84,10 @@ ENVELOPES = "meta _meta metadata".split()
 BASES = ("/", "/api/", "/v1/", "/v2/", "/api/v1/", "/tools/")
 """How the paths of links begin."""
 
-READ_HINTS = (
-    "See {}.",
-    "See also {}.",
-    "See {} for more.",
-    "More details: {}",
-    "Related: {}",
-    "For details, see {}.",
+READ_HINTS = make_phrases(
+    """
+    See {}. | See also {}. | See {} for more. | More details: {} | Related: {} | For details, see {}.
+    """
 )
 ACT_HINTS = ("You can also use {}.", "Also available: {}", "{} is also available.", "To continue, use {}.")
 """What they say of a call that reads, and of another one."""

@@ -10,6 +10,7 @@ from crosswind.injectors.operators.words.foreign_vocabularies import (
     read_lists,
 )
 from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.word_lists import make_phrases
 from crosswind.injectors.values.known_names import CITIES, GIVEN_NAMES
 
 _ENGLISH_LIFECYCLES = (
@@ -146,11 +147,12 @@ VOCABULARIES = (
 )
 """Each list holds words of one kind; in a list that has an order, neighbours stand side by side."""
 
-_PLAIN_IN_PROSE = (
-    *("Seattle", "Brazil", "sunny", "north", "northeast", "black", "three", "evening"),
-    *("weekly", "increased", "higher", "highest", "before", "above", "inside", "larger", "longer", "faster"),
-    *("earlier", "early", "positive", "minimum", "increase", "increases", "growth", "improved", "rising"),
-    *("strong", "fast"),
+_PLAIN_IN_PROSE = make_phrases(
+    """
+    Seattle | Brazil | sunny | north | northeast | black | three | evening | weekly | increased | higher |
+    highest | before | above | inside | larger | longer | faster | earlier | early | positive | minimum |
+    increase | increases | growth | improved | rising | strong | fast
+    """
 )
 """A word of each list whose words mean the same wherever a text has them, as they are written there."""
 

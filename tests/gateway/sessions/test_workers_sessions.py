@@ -125,7 +125,7 @@ async def test_a_session_that_another_worker_stopped_gets_no_noise_here(tmp_path
     async with upstream() as app, workers(tmp_path, app, noise=PROFILE) as (first, second):
         await second.chat(body(*history(1)), "s")
         assert app.requests[-1].texts() != [history(1)[0]["content"]]
-        first.gateway.receive_noise_switch(False)
+        first.gateway.shared.receive_noise_switch(False)
         await first.chat(body(*history(1)), "s")
         await second.chat(body(*history(1)), "s")
         assert app.requests[-1].texts() == [history(1)[0]["content"]]

@@ -11,6 +11,7 @@ from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.guard import solvability
+from crosswind.injectors.guard.shown_text import check_shown_text
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
@@ -66,6 +67,15 @@ def acts(
         else:
             assert solvability.check_tool_result(entry, target, after, clean=target.text) is None
         yield draw, after
+
+
+def drawn(name: str, target: UserTarget, severity: float = 1.0, seeds: int = 40) -> list[tuple[Draw, str]]:
+    """What becomes of a message where the operator acts. The guard of the shown text must pass each, too."""
+    found = [one for one in acts(name, target, severity, seeds) if one is not None]
+    for draw, after in found:
+        refused = check_shown_text(target.own, target.tools, (), draw, target.text, after)
+        assert refused is None, (after, refused)
+    return found
 
 
 def shown(

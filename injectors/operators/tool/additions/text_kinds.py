@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.guard.tool_words import READING
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.parameters import split_name
 
 
@@ -39,10 +40,6 @@ class TextKind(StrEnum):
     """What a meeting is about."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _CONTEXTS = {
     word: kind
     for kind, words in {
@@ -63,10 +60,10 @@ _CONTEXTS = {
     for word in words.split()
 }
 """Of what kind a text is, by a word of the fields around it or of its tool, in the singular."""
-_REVIEWS = _words("review reviews feedback opinion")
-_NOTES = _words("note notes remark remarks request requests instructions")
-_DESCRIPTIONS = _words("description bio biography about caption")
-_TEXTS = _words("content article abstract excerpt snippet summary readme story")
+_REVIEWS = make_words("review reviews feedback opinion")
+_NOTES = make_words("note notes remark remarks request requests instructions")
+_DESCRIPTIONS = make_words("description bio biography about caption")
+_TEXTS = make_words("content article abstract excerpt snippet summary readme story")
 _SAID = frozenset({TextKind.REVIEW, TextKind.MAIL, TextKind.MESSAGE, TextKind.TICKET, TextKind.POST})
 _MEANT = {
     **dict.fromkeys(_REVIEWS, frozenset({TextKind.TICKET})),
@@ -114,11 +111,11 @@ def find_text_kind(tool: str, names: Iterable[str]) -> TextKind:
 
 
 _FIELDS = {
-    TextKind.ORDER: _words("customer_note order_note buyer_note comment"),
-    TextKind.BOOKING: _words("remarks booking_note customer_note special_requests"),
-    TextKind.SHIPMENT: _words("sender_note delivery_instructions recipient_note"),
-    TextKind.TICKET: _words("latest_comment last_comment last_reply latest_update"),
-    TextKind.REVIEW: _words("latest_review featured_review recent_review"),
+    TextKind.ORDER: make_words("customer_note order_note buyer_note comment"),
+    TextKind.BOOKING: make_words("remarks booking_note customer_note special_requests"),
+    TextKind.SHIPMENT: make_words("sender_note delivery_instructions recipient_note"),
+    TextKind.TICKET: make_words("latest_comment last_comment last_reply latest_update"),
+    TextKind.REVIEW: make_words("latest_review featured_review recent_review"),
 }
 """The fields for people's words that a record may have besides."""
 _RECORDS = {
@@ -155,9 +152,9 @@ _REVIEWED = {
     ),
 }
 """How a review begins, by what is reviewed."""
-_TRADED = _words("symbol ticker order_type")
+_TRADED = make_words("symbol ticker order_type")
 """Fields of a stock's order, which carries nobody's words."""
-_SEATED = _words("flight seat gate train concert movie venue passenger fare price departure")
+_SEATED = make_words("flight seat gate train concert movie venue passenger fare price departure")
 """Words of fields that a ticket to something has."""
 
 

@@ -22,7 +22,7 @@ from crosswind.injectors.values.parameters import Parameter, list_once
 STATES = frozenset({"status", "state", "stage", "phase"})
 """Words of fields that hold states, of which each system has its own."""
 MOST_RESULTS, LONGEST_RESULT = 16, 16_384
-"""So many earlier results are read for their states, up to so many characters of each."""
+"""So many earlier results are read, up to so many characters of each."""
 
 
 def read_states(target: ToolResultTarget) -> dict[str, list[str]]:

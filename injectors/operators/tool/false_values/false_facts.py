@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.tool.facts import FactKind, find_facts
+from crosswind.injectors.operators.tool.facts import FactKind
 from crosswind.injectors.operators.tool.false_values.lists import shorten_list
 from crosswind.injectors.operators.tool.false_values.lone_facts import draw_lone
 from crosswind.injectors.operators.tool.false_values.parts import Wholes
@@ -16,6 +16,7 @@ from crosswind.injectors.operators.tool.false_values.values import (
     replace_spans,
     spread,
 )
+from crosswind.injectors.operators.tool.result_facts import find_facts
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 

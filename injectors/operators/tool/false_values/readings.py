@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
+from crosswind.injectors.operators.tool.facts import Fact, FactKind
 from crosswind.injectors.operators.tool.false_values.false_figures import is_dose
 from crosswind.injectors.operators.tool.false_values.figures import read_figure
 from crosswind.injectors.operators.tool.false_values.parts import find_parts
 from crosswind.injectors.operators.tool.false_values.ties import find_related, is_end
+from crosswind.injectors.operators.tool.result_facts import find_facts
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_payload import parse_json

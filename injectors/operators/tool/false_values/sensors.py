@@ -9,7 +9,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.phrases import find_prose
-from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
+from crosswind.injectors.operators.tool.facts import Fact, FactKind
 from crosswind.injectors.operators.tool.false_values.enumerated import list_options
 from crosswind.injectors.operators.tool.false_values.false_figures import change_figure, limit, step_figure
 from crosswind.injectors.operators.tool.false_values.figures import read_figure, write_figure
@@ -26,6 +26,7 @@ from crosswind.injectors.operators.tool.false_values.values import (
     keep_apart,
     replace_spans,
 )
+from crosswind.injectors.operators.tool.result_facts import find_facts
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget

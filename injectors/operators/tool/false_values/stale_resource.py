@@ -11,8 +11,12 @@ from crosswind.injectors.conversation import Site, ToolResult
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.cut_ways import changes_something
-from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
-from crosswind.injectors.operators.tool.false_values.enumerated import list_options
+from crosswind.injectors.operators.tool.facts import Fact, FactKind
+from crosswind.injectors.operators.tool.false_values.enumerated import (
+    LONGEST_RESULT,
+    MOST_RESULTS,
+    list_options,
+)
 from crosswind.injectors.operators.tool.false_values.false_figures import move_figure
 from crosswind.injectors.operators.tool.false_values.figures import read_figure
 from crosswind.injectors.operators.tool.false_values.lists import shorten_list
@@ -27,6 +31,7 @@ from crosswind.injectors.operators.tool.false_values.values import (
     replace_spans,
     spread,
 )
+from crosswind.injectors.operators.tool.result_facts import find_facts
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.kinds import find_kinds
@@ -36,9 +41,6 @@ from crosswind.injectors.text.json_leaves import follow
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.values.forms import find_forms
 from crosswind.injectors.values.parameters import ValueType
-
-LONGEST, MOST_RESULTS = 16_384, 16
-"""Earlier results are read up to so many characters, and so many of them."""
 
 
 @operator(
@@ -92,7 +94,7 @@ def _find_seen(target: ToolResultTarget, facts: list[Fact]) -> dict[int, str]:
         return {}
     names = {id(record): name for name, record in _records(value).items()}
     for result in reversed(results):
-        earlier = parse_json(result.text) if len(result.text) <= LONGEST else None
+        earlier = parse_json(result.text) if len(result.text) <= LONGEST_RESULT else None
         if not is_container(earlier):
             continue
         same = (result.call.name, result.call.arguments) == (target.tool, target.arguments)
@@ -204,10 +206,10 @@ _AGEING = frozenset("weather status traffic live forecast".split())
 """Words of the names of texts that say what was so on their day, and of reports on what is so now."""
 
 
-def _draw_earlier_time(fact: Fact, rng: SeededRandom, days: int = 9, hours: int = 19) -> str | None:
+def _draw_earlier_time(fact: Fact, rng: SeededRandom) -> str | None:
     """An earlier date or time, in its own form; None where none is at hand."""
     for _ in range(4):
-        was = move_time(fact, -rng.integer(1, days), -rng.integer(1, hours), rng)
+        was = move_time(fact, -rng.integer(1, 9), -rng.integer(1, 19), rng)
         if was is not None and _is_earlier(was, fact.text):
             return was
     return None

@@ -238,13 +238,13 @@ class AsideDraw:
                 return self._type(found.text)
         return None
 
-    def draw_recap(self, part: str, position: Position, slots: Mapping[str, str]) -> str | None:
-        """What the user says again of the message: its values, or what it asks for."""
+    def draw_recap(self, slots: Mapping[str, str]) -> str | None:
+        """What the user says again behind the message: its values, or what it asks for."""
         if self._setting is None:
             return None
-        shelf, _, _ = find_fitting(self._setting, self._operator, part, frozenset(slots))
-        among = self._find_able(shelf, position) & shelf.find(_SLOTS, slots)
-        found = self._draw(part, slots=slots, among=among)
+        shelf, _, _ = find_fitting(self._setting, self._operator, "again", frozenset(slots))
+        among = self._find_able(shelf, "behind") & shelf.find(_SLOTS, slots)
+        found = self._draw("again", slots=slots, among=among)
         return None if found is None else self._type(found.text)
 
     def _draw(

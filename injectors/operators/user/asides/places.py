@@ -118,6 +118,16 @@ def find_missing_mark(text: str, language: Language | None) -> str:
     return " ? " if language is Language.FR else "? "
 
 
+def join_sentence(text: str, sentence: str, language: Language) -> str:
+    """A sentence as it is appended to a text: on a line of its own where the text ends in none."""
+    if not text or text[-1].isspace():
+        return sentence
+    finished = text.rstrip("\"'”’)»")[-1:] in (*".!?…。！？؟:：",)
+    if not finished or "\n" in text:
+        return f"\n{sentence}"
+    return sentence if language in UNSPACED else f" {sentence}"
+
+
 _CONTINUES = tuple(",،、，–—-")
 
 

@@ -186,7 +186,7 @@ class _Remark:
         if not self._recap or len(self._text) > LONGEST_TEXT or language is None:
             return None
         slots = draw_said(self._text, language, self._rng)
-        return self._asides.draw_recap("again", "behind", slots) if slots else None
+        return self._asides.draw_recap(slots) if slots else None
 
     def _join(self, one: str | None, other: str | None, *, at_front: bool = False) -> str | None:
         """Two phrases, in English sometimes in one sentence: "Hi, quick question.", "No rush, thanks!"."""

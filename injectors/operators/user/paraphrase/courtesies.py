@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from crosswind.injectors.operators.user.paraphrase.replacements import Rules, compile_rules, replace_by_rules
 from crosswind.injectors.operators.user.typos.word_lists import read_words
 from crosswind.injectors.text.languages import Language
 
@@ -78,21 +79,11 @@ def _lower_first(form: str) -> str:
 
 
 def _ask_otherwise(sentence: str, language: Language) -> list[str]:
-    found = [
-        one.sub(other, sentence, count=1)
-        for one, others in _FORMS.get(language, ())
-        if one.search(sentence)
-        for other in others
-    ]
-    return [one for one in found if one != sentence] or _add_please(sentence, language)
+    return replace_by_rules(sentence, _FORMS.get(language, ())) or _add_please(sentence, language)
 
 
-def _compile(*rules: tuple[str, tuple[str, ...]]) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
-    return tuple((re.compile(pattern), others) for pattern, others in rules)
-
-
-_FORMS: Mapping[Language, tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = {
-    Language.DE: _compile(
+_FORMS: Mapping[Language, Rules] = {
+    Language.DE: compile_rules(
         (r"^Kannst du\b", ("Könntest du",)),
         (r"^Könntest du\b", ("Kannst du",)),
         (r"^Können Sie\b", ("Könnten Sie",)),
@@ -100,7 +91,7 @@ _FORMS: Mapping[Language, tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] =
         (r"^Ich brauche\b", ("Ich bräuchte",)),
         (r"^Ich will\b", ("Ich möchte",)),
     ),
-    Language.ES: _compile(
+    Language.ES: compile_rules(
         (r"^¿Puedes\b", ("¿Podrías",)),
         (r"^¿Podrías\b", ("¿Puedes",)),
         (r"^¿Puede\b(?= \w+(?:ar|er|ir)(?:me|nos)?\b)", ("¿Podría",)),
@@ -108,7 +99,7 @@ _FORMS: Mapping[Language, tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] =
         (r"^Quiero\b(?!.* que )", ("Quisiera", "Querría")),
         (r"^Necesito\b(?! que )", ("Necesitaría",)),
     ),
-    Language.FR: _compile(
+    Language.FR: compile_rules(
         (r"^Peux-tu\b", ("Pourrais-tu", "Est-ce que tu peux", "Tu peux")),
         (r"^Pourrais-tu\b", ("Peux-tu", "Est-ce que tu pourrais", "Tu pourrais")),
         (r"^Pouvez-vous\b", ("Pourriez-vous", "Est-ce que vous pouvez")),
@@ -120,7 +111,7 @@ _FORMS: Mapping[Language, tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] =
         (r"^J['’]aimerais\b", ("Je voudrais",)),
         (r"^J['’]ai besoin\b", ("J'aurais besoin",)),
     ),
-    Language.ZH: _compile(
+    Language.ZH: compile_rules(
         (r"^请帮我", ("麻烦帮我", "帮我", "麻烦你帮我")),
         (r"^麻烦帮我", ("请帮我", "帮我")),
         (r"^帮我([^，。？！?!吗吧呢]+)[。！]?$", (r"请帮我\1。", r"能帮我\1吗？", r"麻烦帮我\1。")),
@@ -128,7 +119,7 @@ _FORMS: Mapping[Language, tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] =
         (r"^你能帮我", ("你可以帮我", "能帮我")),
         (r"^能不能帮我([^，。？！?!吗]+)[？?]$", (r"可以帮我\1吗？", r"能帮我\1吗？")),
     ),
-    Language.JA: _compile(
+    Language.JA: compile_rules(
         (
             r"([てで])(?:ください|下さい)[。.]?$",
             (r"\1いただけますか？", r"\1もらえますか？", r"\1ほしいです。", r"\1いただきたいです。"),
@@ -140,7 +131,7 @@ _FORMS: Mapping[Language, tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] =
         (r"(?<!ん)ですか[？?]$", ("でしょうか？",)),
         (r"ありますか[？?]$", ("あるでしょうか？",)),
     ),
-    Language.AR: _compile(
+    Language.AR: compile_rules(
         (r"^أريد\b", ("أود",)),
         (r"^أود\b", ("أريد",)),
         (r"^هل يمكنك\b", ("هل بإمكانك", "هل تستطيع")),

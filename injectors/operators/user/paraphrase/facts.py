@@ -7,77 +7,81 @@ from __future__ import annotations
 import re
 
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
+from crosswind.injectors.text.word_lists import make_phrases
 
 LONGEST = 30
 """Words of the longest thing that is asked for in another way."""
 _SHORT = 7
 """Words of the longest thing behind which its verb stands: `what the fare to Rome is`."""
-_KNOWN = (
-    *("Can you tell me {}?", "Could you tell me {}?", "I'd like to know {}.", "I want to know {}."),
-    *("Please tell me {}.", "Tell me {}.", "I need to know {}.", "Could you please tell me {}?"),
-    *("Can you please tell me {}?", "I would like to know {}.", "Would you be able to tell me {}?"),
+_KNOWN = make_phrases(
+    """
+    Can you tell me {}? | Could you tell me {}? | I'd like to know {}. | I want to know {}. |
+    Please tell me {}. | Tell me {}. | I need to know {}. | Could you please tell me {}? |
+    Can you please tell me {}? | I would like to know {}. | Would you be able to tell me {}?
+    """
 )
-_WHAT_IT_IS = (
-    *("Do you know {}?", "I was wondering {}.", "Can you let me know {}?", "Could you let me know {}?"),
-    *("I'm trying to find out {}.", "Do you happen to know {}?", "Can you find out {}?", "Any idea {}?"),
-    *("Could you find out {}?", "I'm wondering {}.", "Please let me know {}.", "I'd like to find out {}."),
+_WHAT_IT_IS = make_phrases(
+    """
+    Do you know {}? | I was wondering {}. | Can you let me know {}? | Could you let me know {}? |
+    I'm trying to find out {}. | Do you happen to know {}? | Can you find out {}? | Any idea {}? |
+    Could you find out {}? | I'm wondering {}. | Please let me know {}. | I'd like to find out {}.
+    """
 )
 """What stands around a question only, `what the fare is`, besides what stands around `the fare`, too."""
-_WORKED_OUT = (
-    *("I need {}.", "Give me {}.", "Could you give me {}?", "Can you give me {}?", "Please give me {}."),
-    *("Can I get {}?", "Can you please give me {}?", "I'm looking for {}.", "I'm trying to find {}."),
-    *("I need to find {}.", "Can you find {}?", "Could you find {}?", "I'd like to find {}."),
-    *("Please find {}.", "Find {}.", "I'm trying to work out {}.", "Please work out {}."),
-    *("Can you work out {}?", "Could you work out {}?", "I need help working out {}.", "Help me find {}."),
-    *("Can you figure out {}?", "Could you figure out {}?", "I need to work out {}."),
+_WORKED_OUT = make_phrases(
+    """
+    I need {}. | Give me {}. | Could you give me {}? | Can you give me {}? | Please give me {}. |
+    Can I get {}? | Can you please give me {}? | I'm looking for {}. | I'm trying to find {}. |
+    I need to find {}. | Can you find {}? | Could you find {}? | I'd like to find {}. | Please find {}. |
+    Find {}. | I'm trying to work out {}. | Please work out {}. | Can you work out {}? |
+    Could you work out {}? | I need help working out {}. | Help me find {}. | Can you figure out {}? |
+    Could you figure out {}? | I need to work out {}.
+    """
 )
-_EXPLAINED = (
-    *("Could you explain {}?", "Can you explain {}?", "Please explain {}.", "Explain {}, please."),
-    *("I'd like to understand {}.", "Can you explain {} to me?", "Could you explain {} to me?"),
+_EXPLAINED = make_phrases(
+    """
+    Could you explain {}? | Can you explain {}? | Please explain {}. | Explain {}, please. |
+    I'd like to understand {}. | Can you explain {} to me? | Could you explain {} to me?
+    """
 )
-_SEEN = (
-    *("Can I see {}?", "Could I see {}?", "I'd like to see {}.", "I want to see {}.", "I need to see {}."),
-    *("Let me see {}.", "Can you show me {}?", "Could you show me {}?", "Please show me {}.", "Show me {}."),
-    *(
-        "May I see {}?",
-        "I'd like to have a look at {}.",
-        "I would like to see {}.",
-        "Let me have a look at {}.",
-    ),
-    *("Could you please show me {}?", "I'd like to take a look at {}.", "Can you please show me {}?"),
+_SEEN = make_phrases(
+    """
+    Can I see {}? | Could I see {}? | I'd like to see {}. | I want to see {}. | I need to see {}. |
+    Let me see {}. | Can you show me {}? | Could you show me {}? | Please show me {}. | Show me {}. |
+    May I see {}? | I'd like to have a look at {}. | I would like to see {}. | Let me have a look at {}. |
+    Could you please show me {}? | I'd like to take a look at {}. | Can you please show me {}?
+    """
 )
-_GOT = (
-    *("I need {}.", "Can I get {}?", "Could I get {}?", "Can I have {}?", "Could I have {}?", "Give me {}."),
-    *("Can you give me {}?", "Could you give me {}?", "Please give me {}.", "Can you get me {}?"),
-    *("Could you get me {}?", "Get me {}.", "I'd like {}.", "I'd like to have {}.", "I'd like to get {}."),
-    *("Could you please give me {}?", "I need to get {}.", "I would like {}.", "May I have {}?"),
+_GOT = make_phrases(
+    """
+    I need {}. | Can I get {}? | Could I get {}? | Can I have {}? | Could I have {}? | Give me {}. |
+    Can you give me {}? | Could you give me {}? | Please give me {}. | Can you get me {}? |
+    Could you get me {}? | Get me {}. | I'd like {}. | I'd like to have {}. | I'd like to get {}. |
+    Could you please give me {}? | I need to get {}. | I would like {}. | May I have {}?
+    """
 )
-_SOUGHT = (
-    *("I'm looking for {}.", "I need to find {}.", "I'd like to find {}.", "I want to find {}."),
-    *("I'm trying to find {}.", "Help me find {}.", "Can you help me find {}?", "Could you help me find {}?"),
-    *("Can you look for {}?", "Could you look for {}?", "Please look for {}.", "Look for {}."),
-    *(
-        "Please help me find {}.",
-        "I am looking for {}.",
-        "I would like to find {}.",
-        "Can you search for {}?",
-    ),
-    *("Could you search for {}?", "I need help finding {}.", "Can you find {}?", "Could you find {}?"),
-    "Please find {}.",
+_SOUGHT = make_phrases(
+    """
+    I'm looking for {}. | I need to find {}. | I'd like to find {}. | I want to find {}. |
+    I'm trying to find {}. | Help me find {}. | Can you help me find {}? | Could you help me find {}? |
+    Can you look for {}? | Could you look for {}? | Please look for {}. | Look for {}. |
+    Please help me find {}. | I am looking for {}. | I would like to find {}. | Can you search for {}? |
+    Could you search for {}? | I need help finding {}. | Can you find {}? | Could you find {}? |
+    Please find {}.
+    """
 )
-_FOUND_ME = (
-    *("Can you find me {}?", "Could you find me {}?", "Find me {}.", "Please find me {}.", "Show me {}."),
-    *("Can you show me {}?", "Could you show me {}?"),
+_FOUND_ME = make_phrases(
+    """
+    Can you find me {}? | Could you find me {}? | Find me {}. | Please find me {}. | Show me {}. |
+    Can you show me {}? | Could you show me {}?
+    """
 )
-_SUGGESTED = (
-    *("I'm looking for {}.", "I need {}.", "Can you suggest {}?", "Could you suggest {}?"),
-    *("Can you recommend {}?", "Could you recommend {}?", "Please recommend {}.", "Please suggest {}."),
-    *(
-        "Could you please suggest {}?",
-        "Can you please recommend {}?",
-        "Do you know {}?",
-        "I'd like to find {}.",
-    ),
+_SUGGESTED = make_phrases(
+    """
+    I'm looking for {}. | I need {}. | Can you suggest {}? | Could you suggest {}? | Can you recommend {}? |
+    Could you recommend {}? | Please recommend {}. | Please suggest {}. | Could you please suggest {}? |
+    Can you please recommend {}? | Do you know {}? | I'd like to find {}.
+    """
 )
 _DEFINITE = r"(?:the|my|our|his|her|their)\b"
 _VERBS = re.compile(
@@ -92,15 +96,11 @@ _VERBS = re.compile(
 )
 _ATTRIBUTE = re.compile(
     r"(?:the|my|our) (?:[\w-]+ ){0,3}?(?:area|average|circumference|cost|density|derivative|determinant"
-    r"|deviation"
-    r"|difference|distance|divisor|energy|factors?|factorial|force|height|hypotenuse|integral|intercept"
-    r"|length"
-    r"|maximum|mean|median|minimum|mode|multiple|number|perimeter|population|pressure|price|probability"
-    r"|product"
-    r"|quotient|rate|ratio|remainder|roots?|slope|speed|square|sum|temperature|time|total|value|variance"
-    r"|velocity"
-    r"|volume|weight|width|year|age|availability"
-    r"|balance|capital|forecast|level|status|weather)\b"
+    r"|deviation|difference|distance|divisor|energy|factors?|factorial|force|height|hypotenuse|integral"
+    r"|intercept|length|maximum|mean|median|minimum|mode|multiple|number|perimeter|population|pressure|price"
+    r"|probability|product|quotient|rate|ratio|remainder|roots?|slope|speed|square|sum|temperature|time|total"
+    r"|value|variance|velocity|volume|weight|width|year|age|availability|balance|capital|forecast|level"
+    r"|status|weather)\b"
 )
 """What `find` asks for as a value, and not as a thing that lies somewhere."""
 _FURTHER = re.compile(r"(?:,? \b(?:and|then|but|or|so)|,)(?: (?:then|also|please))? (?P<word>[a-z]+)")

@@ -8,51 +8,37 @@ from crosswind.injectors.operators.user.paraphrase.rewrites import end_sentence,
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.quotations import find_open_end
+from crosswind.injectors.text.word_lists import make_phrases
 
 GREETED, THANKED = 0.3, 0.4
 """How often a message that does neither comes to greet, and to thank."""
-_GREETINGS = (
-    "Hi,",
-    "Hello,",
-    "Hey,",
-    "Hi there,",
-    "Hi!",
-    "Hello!",
-    "Hey!",
-    "Hello there,",
-    "Hey there,",
-    "Hi there!",
+_GREETINGS = make_phrases(
+    """
+    Hi, | Hello, | Hey, | Hi there, | Hi! | Hello! | Hey! | Hello there, | Hey there, | Hi there!
+    """
 )
-_CLOSINGS = (
-    *(
-        "Thanks.",
-        "Thank you.",
-        "Thanks!",
-        "Thank you!",
-        "Thanks a lot.",
-        "Many thanks.",
-        "Thanks in advance.",
-    ),
-    *("Thank you very much.", "Thanks so much!", "Thank you in advance.", "Thank you so much."),
-    *("Thanks a lot!", "Thanks for your help.", "Many thanks!", "Thanks for the help!", "Thanks so much."),
-    *("Thanks for your help!", "Thank you for your help.", "Thanks very much.", "Thanks in advance!"),
+_CLOSINGS = make_phrases(
+    """
+    Thanks. | Thank you. | Thanks! | Thank you! | Thanks a lot. | Many thanks. | Thanks in advance. |
+    Thank you very much. | Thanks so much! | Thank you in advance. | Thank you so much. | Thanks a lot! |
+    Thanks for your help. | Many thanks! | Thanks for the help! | Thanks so much. | Thanks for your help! |
+    Thank you for your help. | Thanks very much. | Thanks in advance!
+    """
 )
 _GREETED = re.compile(
     r"\b(?:hi|hello|hey|good (?:day|morning|afternoon|evening)|thanks|thank you)\b", re.IGNORECASE
 )
 """Words by which a message greets already, or goes on from what was said."""
-_COURTESY = re.compile(
-    r"\b(?:thanks|thank you|thx|please|pls|plz|kindly|cheers|appreciate\w*|grateful|obliged|great if"
-    r"|helpful if|would help)\b",
-    re.IGNORECASE,
-)
+_THANKS = "thanks|thank you|thx"
+_ASKS = r"please|pls|plz|kindly|appreciate\w*|great if|would help"
+_COURTESY = re.compile(rf"\b(?:{_THANKS}|{_ASKS}|cheers|grateful|obliged|helpful if)\b", re.IGNORECASE)
 """Words by which a message asks politely or thanks already, so that no thanks follow."""
 _POLITE = tuple(
     re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
     for words in (
-        "please|pls|plz|kindly|appreciate\\w*|if you can|would you mind|do you mind|wonder\\w*|possibl[ey]"
-        "|favor|glad|great if|hoping|hope you|would help|able to|do you think|go ahead|can i ask|could i ask",
-        "thanks|thank you|thx",
+        rf"{_ASKS}|if you can|would you mind|do you mind|wonder\w*|possibl[ey]|favor|glad|hoping|hope you"
+        "|able to|do you think|go ahead|can i ask|could i ask",
+        _THANKS,
     )
 )
 """A message asks politely once, and thanks once."""

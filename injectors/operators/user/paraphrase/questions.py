@@ -9,56 +9,37 @@ import re
 from functools import lru_cache
 
 from crosswind.injectors.operators.user.paraphrase.facts import ask_for_fact
+from crosswind.injectors.text.word_lists import make_pairs, make_phrases
 
-_ASKING = (
-    *("Can you tell me {}?", "Could you tell me {}?", "Do you know {}?", "I'd like to know {}."),
-    *("I need to know {}.", "I want to know {}.", "Please tell me {}.", "Can you let me know {}?"),
-    *("Could you let me know {}?", "I was wondering {}.", "I'm wondering {}.", "Tell me {}."),
-    *("Could you please tell me {}?", "Can you please tell me {}?", "Let me know {}.", "Any idea {}?"),
-    *(
-        "Can you find out {}?",
-        "Could you find out {}?",
-        "I'm trying to find out {}.",
-        "I would like to know {}.",
-    ),
-    *(
-        "Do you happen to know {}?",
-        "Would you be able to tell me {}?",
-        "Please let me know {}.",
-    ),
-    *("I need to find out {}.", "I'd like to find out {}.", "Can you help me find out {}?", "I wonder {}."),
-    *("I was hoping you could tell me {}.", "I'd like you to tell me {}.", "I need you to tell me {}."),
-    *("Would you please tell me {}?", "Do you have any idea {}?", "I was wondering if you could tell me {}."),
-    *("Can you check {}?", "Could you check {}?", "Please check {}.", "Please find out {}."),
-    *("Could you possibly tell me {}?", "I want to find out {}.", "Can you please find out {}?"),
+_ASKING = make_phrases(
+    """
+    Can you tell me {}? | Could you tell me {}? | Do you know {}? | I'd like to know {}. |
+    I need to know {}. | I want to know {}. | Please tell me {}. | Can you let me know {}? |
+    Could you let me know {}? | I was wondering {}. | I'm wondering {}. | Tell me {}. |
+    Could you please tell me {}? | Can you please tell me {}? | Let me know {}. | Any idea {}? |
+    Can you find out {}? | Could you find out {}? | I'm trying to find out {}. | I would like to know {}. |
+    Do you happen to know {}? | Would you be able to tell me {}? | Please let me know {}. |
+    I need to find out {}. | I'd like to find out {}. | Can you help me find out {}? | I wonder {}. |
+    I was hoping you could tell me {}. | I'd like you to tell me {}. | I need you to tell me {}. |
+    Would you please tell me {}? | Do you have any idea {}? | I was wondering if you could tell me {}. |
+    Can you check {}? | Could you check {}? | Please check {}. | Please find out {}. |
+    Could you possibly tell me {}? | I want to find out {}. | Can you please find out {}?
+    """
 )
-_WHETHER = (
-    *(
-        "Can you tell me if {}?",
-        "Could you tell me whether {}?",
-        "Do you know if {}?",
-        "Can you check if {}?",
-    ),
-    *("Can you check whether {}?", "Could you check if {}?", "Could you check whether {}?"),
-    *(
-        "I'd like to know if {}.",
-        "I'd like to know whether {}.",
-        "I need to know if {}.",
-        "Please check if {}.",
-    ),
-    *(
-        "I was wondering if {}.",
-        "I'm wondering if {}.",
-        "Please tell me if {}.",
-        "Can you let me know if {}?",
-    ),
-    *("I want to know if {}.", "Let me know if {}.", "Could you let me know whether {}?", "Tell me if {}."),
-    *("Can you find out if {}?", "I need to know whether {}.", "Could you please check if {}?"),
-    *("I wonder if {}.", "Check if {}.", "Can you see if {}?", "I'd like to find out if {}."),
-    *("I was hoping you could tell me if {}.", "Could you find out whether {}?", "Any idea if {}?"),
-    *("Would you please check if {}?", "Do you happen to know if {}?", "I'd like you to check if {}."),
-    *("Can you please tell me if {}?", "I was wondering whether {}.", "I need you to check if {}."),
-    *("Could you possibly check if {}?", "Please find out if {}.", "I need to find out if {}."),
+_WHETHER = make_phrases(
+    """
+    Can you tell me if {}? | Could you tell me whether {}? | Do you know if {}? | Can you check if {}? |
+    Can you check whether {}? | Could you check if {}? | Could you check whether {}? |
+    I'd like to know if {}. | I'd like to know whether {}. | I need to know if {}. | Please check if {}. |
+    I was wondering if {}. | I'm wondering if {}. | Please tell me if {}. | Can you let me know if {}? |
+    I want to know if {}. | Let me know if {}. | Could you let me know whether {}? | Tell me if {}. |
+    Can you find out if {}? | I need to know whether {}. | Could you please check if {}? | I wonder if {}. |
+    Check if {}. | Can you see if {}? | I'd like to find out if {}. | I was hoping you could tell me if {}. |
+    Could you find out whether {}? | Any idea if {}? | Would you please check if {}? |
+    Do you happen to know if {}? | I'd like you to check if {}. | Can you please tell me if {}? |
+    I was wondering whether {}. | I need you to check if {}. | Could you possibly check if {}? |
+    Please find out if {}. | I need to find out if {}.
+    """
 )
 _LONG = 24
 """Words of the longest question that stands within another sentence."""
@@ -67,11 +48,13 @@ _QUESTION = re.compile(r"(?P<asked>(?:[A-Z][^?!;:\n]{7,220}))\?")
 _BEGINS = re.compile(
     r"(?:What|Which|Who|Whose|Where|When|Why|How|Is|Are|Was|Were|Does|Did|Has|Have|Will|Do)(?:['’]s)?\b"
 )
-_OPENERS = (
-    *("Quick question: {}", "I have a question: {}", "Just wondering, {}", "I have a quick question: {}"),
-    *("A quick question: {}", "I'd like to know: {}", "Could you tell me: {}", "Just a quick question: {}"),
-    *("Can you tell me: {}", "I wanted to ask: {}", "Please tell me: {}", "I was just wondering, {}"),
-    *("I need to know: {}", "Here's my question: {}", "I'd like to ask: {}", "My question is: {}"),
+_OPENERS = make_phrases(
+    """
+    Quick question: {} | I have a question: {} | Just wondering, {} | I have a quick question: {} |
+    A quick question: {} | I'd like to know: {} | Could you tell me: {} | Just a quick question: {} |
+    Can you tell me: {} | I wanted to ask: {} | Please tell me: {} | I was just wondering, {} |
+    I need to know: {} | Here's my question: {} | I'd like to ask: {} | My question is: {}
+    """
 )
 _SUBJECT = (
     r"(?:I|we|they|it|he|she|there|(?:the|my|our|his|her|their|this|that) (?:[\w'’-]+ ){0,2}?[\w'’-]+"
@@ -127,38 +110,14 @@ _MOST_SUBJECT = 7
 _DETERMINERS = frozenset(
     "a an the my our his her their this that these those to of in for at your next last".split()
 )
-_IRREGULAR = {
-    **{
-        "build": "built",
-        "buy": "bought",
-        "come": "came",
-        "cost": "cost",
-        "cut": "cut",
-        "fall": "fell",
-        "begin": "began",
-    },
-    **{
-        "do": "did",
-        "drive": "drove",
-        "eat": "ate",
-        "find": "found",
-        "fly": "flew",
-        "get": "got",
-        "give": "gave",
-    },
-    **{
-        "go": "went",
-        "have": "had",
-        "hit": "hit",
-        "leave": "left",
-        "lose": "lost",
-        "make": "made",
-        "mean": "meant",
-    },
-    **{"meet": "met", "put": "put", "read": "read", "run": "ran", "say": "said", "see": "saw"},
-    **{"sell": "sold", "send": "sent", "set": "set", "sleep": "slept", "spend": "spent", "take": "took"},
-    **{"tell": "told", "think": "thought", "win": "won", "write": "wrote"},
-}
+_IRREGULAR = make_pairs(
+    """
+    build:built buy:bought come:came cost:cost cut:cut fall:fell begin:began do:did drive:drove eat:ate
+    find:found fly:flew get:got give:gave go:went have:had hit:hit leave:left lose:lost make:made mean:meant
+    meet:met put:put read:read run:ran say:said see:saw sell:sold send:sent set:set sleep:slept spend:spent
+    take:took tell:told think:thought win:won write:wrote
+    """
+)
 _REGULAR = frozenset(
     """
     accept add apply arrive ask belong close contain cover include mention offer own play serve support
@@ -168,13 +127,10 @@ _REGULAR = frozenset(
     """.split()
 )
 _BY_SUBJECT = re.compile(
-    r"(?P<who>who|what|which (?:[\w-]+ ){0,2}?[\w-]+|how many (?:[\w-]+ ){0,2}?[\w-]+) "
-    r"(?P<verb>(?:has|have|had|won|wrote|painted|invented|directed|discovered|made|makes|owns|plays?"
-    r"|played|sings?"
-    r"|sang|founded|designed|composed|built|causes?|caused|happened|happens|signed|joined|attended|viewed"
-    r"|bought"
-    r"|offers?|includes?|contains?|needs?|fl(?:y|ies)|goes|go|works?|live|lives|belongs?|accepts?"
-    r"|serves?)\b.*)",
+    r"(?P<who>who|what|which (?:[\w-]+ ){0,2}?[\w-]+|how many (?:[\w-]+ ){0,2}?[\w-]+) (?P<verb>(?:has|have"
+    r"|had|won|wrote|painted|invented|directed|discovered|made|makes|owns|plays?|played|sings?|sang|founded"
+    r"|designed|composed|built|causes?|caused|happened|happens|signed|joined|attended|viewed|bought|offers?"
+    r"|includes?|contains?|needs?|fl(?:y|ies)|goes|go|works?|live|lives|belongs?|accepts?|serves?)\b.*)",
     re.IGNORECASE,
 )
 _BY_BE = re.compile(
@@ -186,10 +142,8 @@ _BY_BE = re.compile(
 _YES_BE = re.compile(
     rf"(?P<be>is|are|was|were) (?P<subject>{_SUBJECT}(?: (?:of|to|from|in|for) (?:the |my )?[\w'’-]+)?) "
     r"(?P<rest>(?:(?:still|already|currently|really|now|always) )?(?:open|closed|available|on|off|in|at"
-    r"|locked"
-    r"|unlocked|working|running|free|included|ready|full|empty|due|down|up|online|delayed|safe|expensive"
-    r"|cheaper"
-    r"|covered|a|an|paid|\w+ed|\w+able)\b.*)",
+    r"|locked|unlocked|working|running|free|included|ready|full|empty|due|down|up|online|delayed|safe"
+    r"|expensive|cheaper|covered|a|an|paid|\w+ed|\w+able)\b.*)",
     re.IGNORECASE,
 )
 _YES_HAS = re.compile(

@@ -12,6 +12,7 @@ from functools import lru_cache
 from crosswind.injectors.operators.user.paraphrase.facts import ask_for_fact
 from crosswind.injectors.operators.user.requests.extraction import Doer
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, GERUNDS, SURE
+from crosswind.injectors.text.word_lists import make_pairs, make_phrases
 
 LONG = 14
 """Words of a request behind which nothing more is said of it."""
@@ -19,37 +20,38 @@ _BRIEF = 9
 """Words of a request behind which it can be said for whom it is."""
 _MANY = 22
 """Words of the longest request that a longer courtesy can stand before."""
-_ANY = (
-    *("Could you {}?", "Could you please {}?", "Can you {}?", "Can you please {}?", "Please {}."),
-    *("I'd like you to {}.", "I need you to {}.", "I want you to {}.", "Would you please {}?"),
-    *("I was wondering if you could {}.", "I was hoping you could {}.", "I would like you to {}."),
-    *("Would you be able to {}?", "Please could you {}?"),
+_ANY = make_phrases(
+    """
+    Could you {}? | Could you please {}? | Can you {}? | Can you please {}? | Please {}. |
+    I'd like you to {}. | I need you to {}. | I want you to {}. | Would you please {}? |
+    I was wondering if you could {}. | I was hoping you could {}. | I would like you to {}. |
+    Would you be able to {}? | Please could you {}?
+    """
 )
-_POLITE = (
-    *("{}, please.", "Do you think you could {}?", "Could you {}, please?", "Can you {}, please?"),
-    *("It'd be great if you could {}.", "It would be great if you could {}.", "I'm hoping you can {}."),
-    *("I wonder if you could {}.", "I'd like you to {}, please.", "I need you to {}, please."),
-    *("Would you be able to {}, please?", "Could you possibly {}?", "Do you think you can {}?"),
-    *("I'm wondering if you could {}.", "I was wondering whether you could {}.", "I hope you can {}."),
-    *("It would help if you could {}.", "Please would you {}?", "Would you {}, please?"),
+_POLITE = make_phrases(
+    """
+    {}, please. | Do you think you could {}? | Could you {}, please? | Can you {}, please? |
+    It'd be great if you could {}. | It would be great if you could {}. | I'm hoping you can {}. |
+    I wonder if you could {}. | I'd like you to {}, please. | I need you to {}, please. |
+    Would you be able to {}, please? | Could you possibly {}? | Do you think you can {}? |
+    I'm wondering if you could {}. | I was wondering whether you could {}. | I hope you can {}. |
+    It would help if you could {}. | Please would you {}? | Would you {}, please?
+    """
 )
-_GRATEFUL = (
-    *(
-        "I'd appreciate it if you could {}.",
-        "I'd be grateful if you could {}.",
-        "I'd really appreciate it if you could {}.",
-    ),
-    *(
-        "It would be helpful if you could {}.",
-        "I would appreciate it if you could {}.",
-        "It'd be helpful if you could {}.",
-    ),
+_GRATEFUL = make_phrases(
+    """
+    I'd appreciate it if you could {}. | I'd be grateful if you could {}. |
+    I'd really appreciate it if you could {}. | It would be helpful if you could {}. |
+    I would appreciate it if you could {}. | It'd be helpful if you could {}.
+    """
 )
 _LEAST = 5
 """Words of the shortest request that anybody is grateful for."""
-_FOR_ME = (
-    *("Can you {} for me?", "Could you {} for me?", "Please {} for me.", "Could you please {} for me?"),
-    *("Can you please {} for me?", "Would you {} for me?", "Would you be able to {} for me?"),
+_FOR_ME = make_phrases(
+    """
+    Can you {} for me? | Could you {} for me? | Please {} for me. | Could you please {} for me? |
+    Can you please {} for me? | Would you {} for me? | Would you be able to {} for me?
+    """
 )
 _MIND = ("Would you mind {}?", "Do you mind {}?")
 _WISHES = ("I'd like to {}.", "I want to {}.", "I would like to {}.", "I need to {}.")
@@ -59,9 +61,11 @@ _HELP = (
     "Help me {}.",
     "Please help me {}.",
 )
-_DEEDS = (
-    *("Could you go ahead and {}?", "Can you go ahead and {}?", "Please go ahead and {}."),
-    *("Let's {}.", "I'd like to go ahead and {}.", "Would it be possible to {}?", "Can we {}?"),
+_DEEDS = make_phrases(
+    """
+    Could you go ahead and {}? | Can you go ahead and {}? | Please go ahead and {}. | Let's {}. |
+    I'd like to go ahead and {}. | Would it be possible to {}? | Can we {}?
+    """
 )
 _USER_ABLE = frozenset(
     """
@@ -106,9 +110,7 @@ def is_wish(sentence: str) -> bool:
 
 
 @lru_cache(512)
-def rewrite_request(
-    infinitive: str, doer: Doer, *, wished: bool = False, open: bool = False
-) -> tuple[str, ...]:
+def rewrite_request(infinitive: str, doer: Doer, *, wished: bool, open: bool) -> tuple[str, ...]:
     """Sentences that ask for the same. `wished`: the user has said what they want to do; `open`: its end is
     to be passed on as it stands, so that the sentence ends in it."""
     if is_spliced(infinitive):
@@ -154,14 +156,15 @@ def _fill(form: str, asked: str, verb: str, rest: str) -> str:
     return form.format(asked[0].upper() + asked[1:] if form.startswith("{}") else asked)
 
 
-_PARTICIPLES = {
-    **{"add": "added", "block": "blocked", "book": "booked", "cancel": "cancelled", "change": "changed"},
-    **{"close": "closed", "convert": "converted", "copy": "copied", "delete": "deleted", "lock": "locked"},
-    **{"move": "moved", "post": "posted", "remove": "removed", "rename": "renamed"},
-    **{"reschedule": "rescheduled", "reset": "reset", "restart": "restarted", "send": "sent", "set": "set"},
-    **{"translate": "translated", "transfer": "transferred", "unlock": "unlocked", "update": "updated"},
-    **{"upgrade": "upgraded", "activate": "activated", "forward": "forwarded", "sort": "sorted"},
-}
+_PARTICIPLES = make_pairs(
+    """
+    add:added block:blocked book:booked cancel:cancelled change:changed close:closed convert:converted
+    copy:copied delete:deleted lock:locked move:moved post:posted remove:removed rename:renamed
+    reschedule:rescheduled reset:reset restart:restarted send:sent set:set translate:translated
+    transfer:transferred unlock:unlocked update:updated upgrade:upgraded activate:activated forward:forwarded
+    sort:sorted
+    """
+)
 _CHANGED = re.compile(
     rf"(?P<verb>{'|'.join(_PARTICIPLES)}) "
     r"(?P<what>(?:the|my|our|this|that) [\w'’.#$-]+(?: [\w'’.#$-]+){0,4}?)"
@@ -177,9 +180,11 @@ _NO_THING = re.compile(
     r" (?:I|he|it|she|they|we|you|that|which|who|at|by|for|from|in|into|of|on|onto|to|with|using|as|named"
     r"|called)\b"
 )
-_STATES = (
-    *("I'd like {} {}.", "I need {} {}.", "I want {} {}.", "I'd like to have {} {}.", "Can I have {} {}?"),
-    *("Could I have {} {}?", "Can I get {} {}?", "I need to have {} {}.", "I would like {} {}."),
+_STATES = make_phrases(
+    """
+    I'd like {} {}. | I need {} {}. | I want {} {}. | I'd like to have {} {}. | Can I have {} {}? |
+    Could I have {} {}? | Can I get {} {}? | I need to have {} {}. | I would like {} {}.
+    """
 )
 
 

@@ -8,8 +8,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from crosswind.injectors.operators.user.paraphrase.questions import rewrite_question
+from crosswind.injectors.operators.user.paraphrase.replacements import compile_rules, replace_by_rules
 from crosswind.injectors.operators.user.requests.extraction import Doer, read_english
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
+from crosswind.injectors.text.word_lists import make_phrases
 
 
 def rewrite_sentence(sentence: str) -> list[str]:
@@ -17,29 +19,21 @@ def rewrite_sentence(sentence: str) -> list[str]:
     first = sentence.partition(" ")[0].rstrip(",.!")
     rules = _RULES_BY_WORD.get(first)
     if rules is None and first.lower() in SURE:
-        rules = (_move_clause,)
+        rules = [_move_clause]
     found = [one for rule in rules or () for one in rule(sentence)] + _ask_behind(sentence)
-    return found or [*rewrite_question(sentence), *list_variants(sentence)]
+    return found or [*rewrite_question(sentence), *replace_by_rules(sentence, _VARIANTS)]
 
 
-_VARIANTS = tuple(
-    (re.compile(pattern), other)
-    for pattern, other in (
-        (r"^I am\b(?! \w+ed\b)", "I'm"),
-        (r"^I'd like\b", "I would like"),
-        (r"^I would like\b", "I'd like"),
-        (r"^What's\b", "What is"),
-        (r"^What is\b", "What's"),
-        (r"^Where's\b", "Where is"),
-        (r"^Where is\b", "Where's"),
-    )
+_VARIANTS = compile_rules(
+    (r"^I am\b(?! \w+ed\b)", ("I'm",)),
+    (r"^I'd like\b", ("I would like",)),
+    (r"^I would like\b", ("I'd like",)),
+    (r"^What's\b", ("What is",)),
+    (r"^What is\b", ("What's",)),
+    (r"^Where's\b", ("Where is",)),
+    (r"^Where is\b", ("Where's",)),
 )
 """How a sentence begins, short and long."""
-
-
-def list_variants(sentence: str) -> list[str]:
-    """The sentence with its first words in their short or their long form."""
-    return [said for one, other in _VARIANTS if (said := one.sub(other, sentence, count=1)) != sentence]
 
 
 _NEED = re.compile(
@@ -90,129 +84,95 @@ def _wish(sentence: str) -> list[str]:
     return [f"{opening} {match['deed']}" for opening in openings if opening != f"{wish} to"]
 
 
-_HOW = re.compile(r"How (?:do|can|could|should|would) I (?P<verb>[a-z]+)(?P<rest> [^?;:]{2,200})\?")
+def _fill(forms: Sequence[str], what: str) -> list[str]:
+    return [form.format(what) for form in forms]
+
+
+_HOW = re.compile(
+    r"How (?:do|can|could|should|would) I (?P<what>(?!(?:know|tell)\b)[a-z]+(?P<rest> [^?;:]{2,200}))\?"
+)
+_ASKING_HOW = make_phrases(
+    """
+    Could you tell me how to {}? | I'd like to know how to {}. | Can you tell me how to {}? |
+    I need to know how to {}. | Can you explain how to {}? | Could you explain how to {}? |
+    Please tell me how to {}. | I want to know how to {}. | Do you know how to {}? | Tell me how to {}. |
+    Could you please explain how to {}? | I'm trying to find out how to {}. | Please explain how to {}. |
+    Can you let me know how to {}? | I was wondering how to {}. | Let me know how to {}. |
+    What do I need to do to {}? | What's the way to {}? | What do I have to do to {}?
+    """
+)
 
 
 def _ask_how(sentence: str) -> list[str]:
     match = _HOW.fullmatch(sentence)
-    if match is None or match["verb"] in ("know", "tell") or _CLAUSE.search(match["rest"]):
-        return []
-    what = f"{match['verb']}{match['rest']}"
-    openings = (
-        *("Could you tell me {}?", "I'd like to know {}.", "Can you tell me {}?", "I need to know {}."),
-        *("Can you explain {}?", "Could you explain {}?", "Please tell me {}.", "I want to know {}."),
-        *("Do you know {}?", "Tell me {}.", "Could you please explain {}?", "I'm trying to find out {}."),
-        *("Please explain {}.", "Can you let me know {}?", "I was wondering {}.", "Let me know {}."),
-    )
-    return [
-        *(opening.format(f"how to {what}") for opening in openings),
-        *(
-            f"What do I need to do to {what}?",
-            f"What's the way to {what}?",
-            f"What do I have to do to {what}?",
-        ),
-    ]
+    return [] if match is None or _CLAUSE.search(match["rest"]) else _fill(_ASKING_HOW, match["what"])
 
 
-_MAY = re.compile(r"(?:Can|Could|May) I (?P<what>(?!not\b)[a-z]+ [^?;:]{2,200})\?")
+_MAY = re.compile(r"(?:Can|Could|May) I (?P<what>(?!(?:not|have|get|ask)\b)[a-z]+ [^?;:]{2,200})\?")
+_ASKING_MAY = make_phrases(
+    """
+    I'd like to know whether I can {}. | I'd like to know if I can {}. | Can you tell me if I can {}? |
+    I was wondering if I can {}. | Could you tell me whether I can {}? | I want to know if I can {}. |
+    Do you know if I can {}? | Please let me know if I can {}. | Could you let me know if I can {}? |
+    I'm wondering if I can {}. | I need to know if I can {}. | Please tell me if I can {}. |
+    Is it possible for me to {}?
+    """
+)
 
 
 def _ask_may(sentence: str) -> list[str]:
     match = _MAY.fullmatch(sentence)
-    if match is None or _CLAUSE.search(match["what"]) or match["what"].startswith(("have ", "get ", "ask ")):
-        return []
-    what = match["what"]
-    openings = (
-        *(
-            "I'd like to know whether {}.",
-            "I'd like to know if {}.",
-            "Can you tell me if {}?",
-            "I was wondering if {}.",
-        ),
-        *(
-            "Could you tell me whether {}?",
-            "I want to know if {}.",
-            "Do you know if {}?",
-            "Please let me know if {}.",
-        ),
-        *(
-            "Could you let me know if {}?",
-            "I'm wondering if {}.",
-            "I need to know if {}.",
-            "Please tell me if {}.",
-        ),
-    )
-    return [*(opening.format(f"I can {what}") for opening in openings), f"Is it possible for me to {what}?"]
+    return [] if match is None or _CLAUSE.search(match["what"]) else _fill(_ASKING_MAY, match["what"])
 
 
-_MAY_HAVE = re.compile(r"(?P<may>(?:Can|Could|May) I (?:get|have)) (?P<what>(?!to\b)[^?;:,]{2,120})\?")
-_HAVING = (
-    *(
-        "Can I have {}?",
-        "Could I have {}?",
-        "Can I get {}?",
-        "Could I get {}?",
-        "May I have {}?",
-        "I'd like {}.",
-    ),
-    *("I would like {}.", "I'd like to have {}.", "I'd like to get {}.", "Would it be possible to get {}?"),
-    "Is it possible to get {}?",
+_MAY_HAVE = re.compile(r"(?:Can|Could|May) I (?:get|have) (?P<what>(?!to\b)[^?;:,]{2,120})\?")
+_HAVING = make_phrases(
+    """
+    Can I have {}? | Could I have {}? | Can I get {}? | Could I get {}? | May I have {}? | I'd like {}. |
+    I would like {}. | I'd like to have {}. | I'd like to get {}. | Would it be possible to get {}? |
+    Is it possible to get {}?
+    """
 )
+_PAST = re.compile(r"\b\w+ed\b")
 
 
 def _ask_to_have(sentence: str) -> list[str]:
     """`Could I get a late checkout?` as `I'd like a late checkout.`"""
     match = _MAY_HAVE.fullmatch(sentence)
-    if match is None or _CLAUSE.search(match["what"]) or re.search(r"\b\w+ed\b", match["what"]):
+    if match is None or _CLAUSE.search(match["what"]) or _PAST.search(match["what"]):
         return []
-    return [said for form in _HAVING if (said := form.format(match["what"])) != sentence]
+    return [said for said in _fill(_HAVING, match["what"]) if said != sentence]
 
 
-_IS_THERE = re.compile(r"(?P<be>Is|Are) there (?P<what>[^?;:]{3,200})\?")
+_IS_THERE = re.compile(r"(?P<be>Is|Are) there (?P<what>(?!(?:any )?(?:way|chance)\b)[^?;:]{3,200})\?")
+_ASKING_WHETHER = make_phrases(
+    """
+    Could you tell me whether {}? | I'd like to know if {}. | Do you know if {}? | Can you check if {}? |
+    Can you tell me if {}? | I was wondering if {}. | Do you know whether {}? | Could you check if {}? |
+    I need to know if {}. | I'm wondering if {}. | Please check if {}. | Please let me know if {}. |
+    Can you find out if {}? | Let me know if {}. | Could you find out whether {}?
+    """
+)
 
 
 def _ask_whether(sentence: str) -> list[str]:
     match = _IS_THERE.fullmatch(sentence)
-    if match is None or re.match(r"(?:any\ )?(?:way|chance)\b", match["what"]):
-        return []
-    said = f"there {match['be'].lower()} {match['what']}"
-    openings = (
-        *(
-            "Could you tell me whether {}?",
-            "I'd like to know if {}.",
-            "Do you know if {}?",
-            "Can you check if {}?",
-        ),
-        *(
-            "Can you tell me if {}?",
-            "I was wondering if {}.",
-            "Do you know whether {}?",
-            "Could you check if {}?",
-        ),
-        *(
-            "I need to know if {}.",
-            "I'm wondering if {}.",
-            "Please check if {}.",
-            "Please let me know if {}.",
-        ),
-        *("Can you find out if {}?", "Let me know if {}.", "Could you find out whether {}?"),
-    )
-    return [opening.format(said) for opening in openings]
+    return [] if match is None else _fill(_ASKING_WHETHER, f"there {match['be'].lower()} {match['what']}")
 
 
 _DO_YOU = re.compile(r"Do you (?P<what>(?:have|offer|sell|know|accept|serve|support) [^?;:]{3,200})\?")
+_ASKING_DO_YOU = make_phrases(
+    """
+    Could you tell me whether you {}? | I'd like to know if you {}. | I was wondering if you {}. |
+    Can you tell me if you {}? | I'm wondering if you {}. | I wanted to know if you {}. |
+    Please let me know if you {}. | Could you let me know if you {}?
+    """
+)
 
 
 def _ask_do_you(sentence: str) -> list[str]:
     match = _DO_YOU.fullmatch(sentence)
-    if match is None:
-        return []
-    openings = (
-        *("Could you tell me whether you {}?", "I'd like to know if you {}.", "I was wondering if you {}."),
-        *("Can you tell me if you {}?", "I'm wondering if you {}.", "I wanted to know if you {}."),
-        *("Please let me know if you {}.", "Could you let me know if you {}?"),
-    )
-    return [opening.format(match["what"]) for opening in openings]
+    return [] if match is None else _fill(_ASKING_DO_YOU, match["what"])
 
 
 _FIRST = re.compile(
@@ -240,30 +200,31 @@ def _move_clause(sentence: str) -> list[str]:
     return []
 
 
+_CONJUNCTIONS = (
+    "since|as|because|for|after|before|once|when|while|if|given|with|now that|in order to|at|on|in|by|to"
+)
+_ADVERBS = "finally|lastly|additionally|afterwards|next|meanwhile|in addition|after that"
 _BEHIND = re.compile(
-    r"(?P<lead>(?:(?:since|as|because|for|after|before|once|when|while|if|given|with|now that|in order to"
-    r"|at|on|in"
-    r"|by|to) [^,.?!;:]{3,100}|(?:finally|lastly|additionally|afterwards|next|meanwhile|in addition"
-    r"|after that)"
-    r"|.{4,160}),(?: (?:so|and|but|then))?) (?P<main>[a-z].+)",
+    rf"(?P<lead>(?:(?:{_CONJUNCTIONS}) [^,.?!;:]{{3,100}}|(?:{_ADVERBS})|.{{4,160}}),"
+    r"(?: (?:so|and|but|then))?) (?P<main>[a-z].+)",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
     r"(?:please|kindly|(?:can|could|would|will) you|(?:i|we)(?:['’]d| would| need| want)\b)", re.IGNORECASE
 )
-_LEADS = re.compile(
-    r"(?:since|as|because|for|after|before|once|when|while|if|given|with|now that|in order to|at|on|in|by|to"
-    r"|finally|lastly|additionally|afterwards|next|meanwhile|in addition|after that)\b",
-    re.IGNORECASE,
+_LEADS = re.compile(rf"(?:{_CONJUNCTIONS}|{_ADVERBS})\b", re.IGNORECASE)
+_TO_AGENT = make_phrases(
+    """
+    could you {}? | can you {}? | could you please {}? | please {}. | can you please {}? |
+    could you {}, please? | can you {}, please? | would you be able to {}? | please could you {}? |
+    would you please {}? | do you think you could {}? | could you possibly {}?
+    """
 )
-_TO_AGENT = (
-    *("could you {}?", "can you {}?", "could you please {}?", "please {}.", "can you please {}?"),
-    *("could you {}, please?", "can you {}, please?", "would you be able to {}?", "please could you {}?"),
-    *("would you please {}?", "do you think you could {}?", "could you possibly {}?"),
-)
-_TOLD = (
-    *("I'd like you to {}.", "I need you to {}.", "I want you to {}.", "I was hoping you could {}."),
-    *("I was wondering if you could {}.", "I'd appreciate it if you could {}.", "I hope you can {}."),
+_TOLD = make_phrases(
+    """
+    I'd like you to {}. | I need you to {}. | I want you to {}. | I was hoping you could {}. |
+    I was wondering if you could {}. | I'd appreciate it if you could {}. | I hope you can {}.
+    """
 )
 _BY_USER = ("I'd like to {}.", "I want to {}.", "I would like to {}.", "I need to {}.")
 
@@ -317,46 +278,31 @@ def _greet(sentence: str) -> list[str]:
 _LOOKING = re.compile(r"I(?:'m| am) looking for (?P<what>[^.?!;:]{4,200})(?P<end>\.?)")
 
 
+_SEEKING = make_phrases(
+    """
+    I'm trying to find {} | I need to find {} | I need {} | I'd like to find {} | I want to find {} |
+    Can you help me find {}? | Could you help me find {}? | Please help me find {} | Help me find {} |
+    Can you find me {}? | Could you find me {}? | I'm after {}
+    """
+)
+
+
 def _look_for(sentence: str) -> list[str]:
     match = _LOOKING.fullmatch(sentence)
     if match is None or _CLAUSE.search(match["what"]):
         return []
-    what = match["what"]
-    openings = (
-        *(
-            "I'm trying to find {}",
-            "I need to find {}",
-            "I need {}",
-            "I'd like to find {}",
-            "I want to find {}",
-        ),
-        *(
-            "Can you help me find {}?",
-            "Could you help me find {}?",
-            "Please help me find {}",
-            "Help me find {}",
-        ),
-        *("Can you find me {}?", "Could you find me {}?", "I'm after {}"),
-    )
-    definite = re.match(r"(?:the|my|our)\b", what) is not None
+    definite = re.match(r"(?:the|my|our)\b", match["what"]) is not None
     return [
-        opening.format(what) + ("" if opening.endswith("?") else match["end"])
-        for opening in openings
-        if not definite or "find me" not in opening
+        form.format(match["what"]) + ("" if form.endswith("?") else match["end"])
+        for form in _SEEKING
+        if not definite or "find me" not in form
     ]
-
-
-_RULES: Sequence[Callable[[str], list[str]]] = (
-    *(_say_what, _ask_how, _ask_may, _ask_whether, _ask_do_you, _move_clause, _thank, _greet),
-    *(_look_for, _wish, _ask_to_have),
-)
 
 
 _FIRST_WORDS: Mapping[Callable[[str], list[str]], str] = {
     _say_what: "I",
     _ask_how: "How",
     _ask_may: "Can Could May",
-    _ask_to_have: "Can Could May",
     _ask_whether: "Is Are",
     _ask_do_you: "Do",
     _move_clause: "If When Once As Before After Unless While",
@@ -364,14 +310,11 @@ _FIRST_WORDS: Mapping[Callable[[str], list[str]], str] = {
     _greet: "Hi Hello Hey Good",
     _look_for: "I I'm",
     _wish: "I I'd I’d",
+    _ask_to_have: "Can Could May",
 }
 """The words that a rule's sentences begin with; `_move_clause` knows commands, too."""
-_RULES_BY_WORD: Mapping[str, tuple[Callable[[str], list[str]], ...]] = {
-    word: tuple(
-        rule
-        for rule in _RULES
-        if word in _FIRST_WORDS[rule].split() or (rule is _move_clause and word.lower() in SURE)
-    )
+_RULES_BY_WORD: Mapping[str, list[Callable[[str], list[str]]]] = {
+    word: [rule for rule, firsts in _FIRST_WORDS.items() if word in firsts.split()]
     for words in _FIRST_WORDS.values()
     for word in words.split()
 }

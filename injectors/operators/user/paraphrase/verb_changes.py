@@ -7,15 +7,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from crosswind.injectors.operators.user.paraphrase.replacements import compile_rules
 from crosswind.injectors.operators.user.requests.verbs import SURE
 
-
-def _compile(*rules: tuple[str, tuple[str, ...]]) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
-    return tuple((re.compile(pattern), forms) for pattern, forms in rules)
-
-
 _THE = r"(?: (?:the|my|our|this|these|all)\b)"
-_VERBS = _compile(
+_VERBS = compile_rules(
     (rf"look at(?={_THE})", ("take a look at", "have a look at")),
     (r"search for(?= )", ("look for", "do a search for", "run a search for")),
     (rf"summari[sz]e(?={_THE}| it\b)", ("give me a summary of",)),

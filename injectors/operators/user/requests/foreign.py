@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.word_lists import make_pairs, make_words
 
 
 def read_sentence(sentence: str, language: Language) -> str | None:
@@ -67,11 +68,11 @@ _COMMANDS_DE = {
     **{"nimm": "nehmen", "lies": "lesen", "gib": "geben", "ändere": "ändern", "ändern": "ändern"},
 }  # fmt: skip
 """Imperatives to their infinitives."""
-_PARTICLES_DE = frozenset(
+_PARTICLES_DE = make_words(
     """
     ab an auf aus ein mit nach um vor weg zu zurück hinzu durch fest bereit fertig frei heraus herunter hoch
     raus runter still weiter zusammen
-    """.split()
+    """
 )
 
 
@@ -133,20 +134,17 @@ _COMMANDS_ES = {
         "activ", "desactiv", "llam", "pag", "revis", "calcul", "compar", "guard", "agreg", "actualiz",
         "apunt", "renombr", "instal", "descarg", "program", "anot", "list",
     )},
-    **{"pasa": "pasar", "manda": "mandar", "elige": "elegir", "comprueba": "comprobar"},
-    **{"imprime": "imprimir", "comparte": "compartir", "busque": "buscar", "escriba": "escribir"},
-    **{"envíe": "enviar", "reserve": "reservar", "cancele": "cancelar", "borre": "borrar", "abra": "abrir"},
-    **{"mándame": "mandarme", "cómprame": "comprarme"},
-    **{"envía": "enviar", "envíame": "enviarme", "muestra": "mostrar", "muéstrame": "mostrarme",
-    "dame": "darme"},
-    **{"dime": "decirme", "búscame": "buscarme", "resérvame": "reservarme", "encuentra": "encontrar",
-    "pon": "poner"},
-    **{"encuéntrame": "encontrarme", "abre": "abrir", "lee": "leer", "escribe": "escribir",
-    "añade": "añadir"},
-    **{"transfiere": "transferir", "traduce": "traducir", "enciende": "encender", "cierra": "cerrar",
-    "sube": "subir"},
-    **{"mueve": "mover", "pide": "pedir", "recomiéndame": "recomendarme", "ponme": "ponerme",
-    "haz": "hacer"},
+    **make_pairs(
+        """
+        pasa:pasar manda:mandar elige:elegir comprueba:comprobar imprime:imprimir comparte:compartir
+        busque:buscar escriba:escribir envíe:enviar reserve:reservar cancele:cancelar borre:borrar abra:abrir
+        mándame:mandarme cómprame:comprarme envía:enviar envíame:enviarme muestra:mostrar muéstrame:mostrarme
+        dame:darme dime:decirme búscame:buscarme resérvame:reservarme encuentra:encontrar pon:poner
+        encuéntrame:encontrarme abre:abrir lee:leer escribe:escribir añade:añadir transfiere:transferir
+        traduce:traducir enciende:encender cierra:cerrar sube:subir mueve:mover pide:pedir
+        recomiéndame:recomendarme ponme:ponerme haz:hacer
+        """
+    ),
 }  # fmt: skip
 """Imperatives to their infinitives."""
 

@@ -17,23 +17,18 @@ from crosswind.injectors.operators.user.simulated_user.behaviours import (
 )
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, InstructionsTarget, Recovery, Result
+from crosswind.injectors.text.word_lists import make_phrases
 from crosswind.injectors.wording import written_form
 
 LONGEST_PATTERN = 1200
 
-HEADINGS = (
-    "How you talk:",
-    "Your way of writing:",
-    "This is how you behave:",
-    "As to your manner:",
-    "Play this person as follows:",
-    "What you are like to talk to:",
-    "On style:",
-    "Habits of yours:",
-    "Some notes on the role:",
-    "You have a quirk:",
-    "For the conversation, note this:",
-    "One thing about how you come across:",
+HEADINGS = make_phrases(
+    """
+    How you talk: | Your way of writing: | This is how you behave: | As to your manner: |
+    Play this person as follows: | What you are like to talk to: | On style: | Habits of yours: |
+    Some notes on the role: | You have a quirk: | For the conversation, note this: |
+    One thing about how you come across:
+    """
 )
 OBJECTIVES = (
     "None of this changes what you want or what you know: your goal and every fact above stay as they are.",

@@ -277,7 +277,7 @@ def _draw_words(
         return None
     forms = list_coarse_forms(one, language)
     form = rng.choice(forms) if forms else None
-    if form is not None and _stands_alone(one, form, language) and accept(_BARE_FORM):
+    if form is not None and _stands_alone(one, language) and accept(_BARE_FORM):
         bare = rng.chance(_BARE) or (language is not Language.EN and one.type is ValueType.DURATION)
         if bare or is_whole(form) or form.startswith(_HEDGED):
             edit = _replace(text, place.start, place.end, place.join(form, form))
@@ -336,7 +336,7 @@ _BARE_FORM = Entry(id="", operator=NAME, part="vague", half=Half.TRAIN, text="{c
 """A coarse form by itself, as an entry would have it."""
 
 
-def _stands_alone(one: Mention, form: str, language: Language) -> bool:
+def _stands_alone(one: Mention, language: Language) -> bool:
     """Whether its coarse form needs no hedge."""
     if language in (Language.EN, Language.DE, Language.ZH):
         return True

@@ -10,7 +10,6 @@ from crosswind.injectors.operators.user.values.small_words import (
     DETERMINERS,
     GO_ON,
     is_small_word,
-    make_words,
 )
 from crosswind.injectors.operators.user.values.vague.place import (
     Place,
@@ -20,6 +19,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     list_unnamed,
     withhold,
 )
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType, list_parameters
 

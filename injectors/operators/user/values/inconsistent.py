@@ -13,14 +13,14 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.user.asides.draw import write_like
+from crosswind.injectors.operators.user.asides.places import join_sentence
 from crosswind.injectors.operators.user.values.contradictions import (
     Contradiction,
     Position,
     find_contradictions,
-    join_sentence,
-    name_value,
 )
 from crosswind.injectors.operators.user.values.documents import is_document
+from crosswind.injectors.operators.user.values.rival_names import name_value
 from crosswind.injectors.operators.user.values.spoken_values import find_thing
 from crosswind.injectors.operators.user.values.value_names import name_kind
 from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase

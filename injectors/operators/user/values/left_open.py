@@ -9,8 +9,7 @@ import msgspec
 
 from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
 from crosswind.injectors.operators.user.asides.draw import is_small, write_like
-from crosswind.injectors.operators.user.asides.places import find_missing_mark, find_places
-from crosswind.injectors.operators.user.values.contradictions import join_sentence
+from crosswind.injectors.operators.user.asides.places import find_missing_mark, find_places, join_sentence
 from crosswind.injectors.operators.user.values.vague.place import ends_clause
 from crosswind.injectors.operators.user.values.value_names import COUNTED, NAME_OF
 from crosswind.injectors.packs.draw import Setting, draw_phrase

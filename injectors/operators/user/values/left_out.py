@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
-from crosswind.injectors.operators.user.values.small_words import is_small_word, make_words
+from crosswind.injectors.operators.user.values.small_words import is_small_word
 from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     ends_clause,
     find_next_word,
     find_word_before,
 )
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
@@ -81,7 +82,7 @@ def find_adjunct(text: str, one: Mention) -> Place | None:
     else:
         return None
     stop = _find_stop(text, one, named=found is not None)
-    if stop is None or not is_needless(text, begin, stop):
+    if stop is None or not is_needless(text, begin):
         return None
     start, end, called_so = one.start, one.end, _count(text, one)
     if found is not None:
@@ -136,7 +137,7 @@ def _find_stop(text: str, one: Mention, *, named: bool) -> int | None:
     return one.end
 
 
-def is_needless(text: str, begin: int, stop: int) -> bool:
+def is_needless(text: str, begin: int) -> bool:
     """Whether what stands before the phrase is a noun that has its verb, by what leads up to it."""
     head = find_word_before(text, begin)
     at = begin - len(head) - 1

@@ -5,11 +5,7 @@ from __future__ import annotations
 import re
 
 from crosswind.injectors.operators.user.values.vague.place import find_next_word
-
-
-def make_words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from crosswind.injectors.text.word_lists import make_words
 
 DETERMINERS = make_words(
     "a an the this that these those my our your his her their its any some each every no"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from crosswind.injectors.operators.user.values.small_words import make_words
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague.cities import CITY_NAMES
 from crosswind.injectors.operators.user.values.vague.place import Place
 from crosswind.injectors.operators.user.values.vague.things import is_person
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Half
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.known_names import COUNTRIES
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from crosswind.injectors.conversation import Ref, ToolCall, ToolResult, ToolSchema
-from crosswind.injectors.operators.tool.facts import find_facts
 from crosswind.injectors.operators.tool.false_values.false_figures import move_figure
+from crosswind.injectors.operators.tool.result_facts import find_facts
 from crosswind.injectors.targets import Branch, ToolClass, ToolResultTarget
 from tests.injectors.operators.acting import acts
 

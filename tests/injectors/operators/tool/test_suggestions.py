@@ -36,6 +36,15 @@ def _add(tool: str, result: dict[str, Any], *others: str, seeds: int = 120) -> I
         yield from ((key, one) for key, one in after.items() if key not in result)
 
 
+def _add_to_choice(tool: str, result: str, argument: str, *options: str) -> Iterator[tuple[str, Any]]:
+    """The fields that are added to the result of a call that chose the last of these options."""
+    chosen = {"type": "object", "properties": {argument: {"type": "string", "enum": list(options)}}}
+    target = result_target(result, {argument: options[-1]})
+    target = replace(target, tool=tool, tools=(ToolSchema(tool, "", chosen),))
+    for after in map(json.loads, shown("tool.misleading", target, 1.0, seeds=60)):
+        yield from ((key, one) for key, one in after.items() if key not in json.loads(result))
+
+
 ORDER = {"order_id": 5, "price": 9.5}
 
 
@@ -95,22 +104,11 @@ def test_a_remarks_name_begins_with_a_word_that_it_speaks_of() -> None:
 
 
 def test_no_name_is_made_of_a_word_that_is_not_english() -> None:
-    area = {"type": "object", "properties": {"bereich": {"type": "string", "enum": ["Nord", "Ost"]}}}
-    schema = ToolSchema("suche_wege", "", area)
     result = '{"wege": [{"name": "Rheinsteig"}]}'
-    target = replace(result_target(result, {"bereich": "Nord"}), tool="suche_wege", tools=(schema,))
-    added = [
-        (key, one)
-        for after in map(json.loads, shown("tool.misleading", target, 1.0, seeds=60))
-        for key, one in after.items()
-        if key != "wege"
-    ]
+    added = list(_add_to_choice("suche_wege", result, "bereich", "Ost", "Nord"))
     assert len(added) > 20
     assert all("bereich" not in key for key, _ in added)
-    assert {json.dumps(one) for _, one in added} == {
-        '{"bereich": ["Nord", "Ost"]}',
-        '{"bereich": ["Ost"]}',
-    }
+    assert {json.dumps(one) for _, one in added} == {'{"bereich": ["Ost", "Nord"]}', '{"bereich": ["Ost"]}'}
 
 
 def test_what_a_call_does_is_told_in_the_tools_own_words() -> None:
@@ -144,26 +142,21 @@ def test_a_remark_in_an_object_has_its_sentence_there() -> None:
 
 
 def test_a_result_names_what_the_calls_argument_can_be_by_the_schema() -> None:
-    units = {"type": "object", "properties": {"unit": {"type": "string", "enum": ["celsius", "kelvin"]}}}
-    schema = ToolSchema("read_probe", "", units)
-    target = replace(result_target('{"degrees": 21}', {"unit": "kelvin"}), tool="read_probe", tools=(schema,))
-    keys = set()
-    for after in map(json.loads, shown("tool.misleading", target)):
-        (key,) = after.keys() - {"degrees"}
-        keys.add(key)
-        told = after[key] if re.search(r"(^|_)unit(s|_|$)", key) else after[key]["unit"]
+    added = list(_add_to_choice("read_probe", '{"degrees": 21}', "unit", "celsius", "kelvin"))
+    for key, one in added:
+        told = one if re.search(r"(^|_)unit(s|_|$)", key) else one["unit"]
         other = key.partition("_")[0] in OTHER_MEMBERS
         assert told == (["celsius"] if other else ["celsius", "kelvin"])
-    assert len(keys) > 5
+    assert len({key for key, _ in added}) > 5
 
 
-def test_the_values_of_a_priority_are_priorities_and_a_chinese_result_gets_no_english_remark() -> None:
-    levels = {"type": "object", "properties": {"priority": {"type": "string", "enum": ["low", "high"]}}}
-    schema = ToolSchema("list_tasks", "", levels)
-    target = replace(result_target('{"tasks": 2}', {"priority": "low"}), tool="list_tasks", tools=(schema,))
-    for after in map(json.loads, shown("tool.misleading", target)):
-        added = [(key, one) for key, one in after.items() if key != "tasks"]
-        assert all(re.search("(^|_)priorit(y_|ies$)", key) or "priority" in one for key, one in added)
+def test_the_values_of_a_priority_are_priorities() -> None:
+    added = list(_add_to_choice("list_tasks", '{"tasks": 2}', "priority", "high", "low"))
+    assert added
+    assert all(re.search("(^|_)priorit(y_|ies$)", key) or "priority" in one for key, one in added)
+
+
+def test_a_chinese_result_gets_no_english_remark() -> None:
     for text in ('{"城市": "北京", "天气": "晴"}', json.dumps({"城市": "北京", "天气": "晴"})):
         asked = replace(result_target(text, {"city": "北京"}), tool="get_weather")
         for after in map(json.loads, shown("tool.misleading", asked)):

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors.operators.tool.facts import find_facts
 from crosswind.injectors.operators.tool.false_values.figures import read_figure, write_figure
 from crosswind.injectors.operators.tool.false_values.values import (
     Alternatives,
@@ -18,6 +17,7 @@ from crosswind.injectors.operators.tool.false_values.values import (
     find_earlier_word,
     find_neighbours,
 )
+from crosswind.injectors.operators.tool.result_facts import find_facts
 from crosswind.injectors.operators.words.vocabularies import VOCABULARIES
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.json_leaves import is_asked_for

@@ -6,7 +6,7 @@ import re
 
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.operators.user.values.left_out import UNITS, is_needless
-from crosswind.injectors.operators.user.values.small_words import GO_ON, NO_PLURALS, make_words
+from crosswind.injectors.operators.user.values.small_words import GO_ON, NO_PLURALS
 from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     ends_clause,
@@ -15,6 +15,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     list_unnamed,
     withhold,
 )
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.english_amounts import list_decades, list_rounded
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
@@ -70,7 +71,7 @@ def find_amount(text: str, one: Mention, before: str) -> Place | None:
     if place is None and before == "for" and ends_clause(text, one.end) and one.text.lower() in _PARTY:
         begin = one.start - len("for ")
         gone = Place(begin - 1, one.end, dropped="", called="number of people")
-        return gone if is_needless(text, begin, one.end) else None
+        return gone if is_needless(text, begin) else None
     return place or (_find_plain(text, one, before) if one.text.isdecimal() else None)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from crosswind.injectors.operators.user.values.shortened import list_wider
-from crosswind.injectors.operators.user.values.small_words import GO_ON, make_words, qualifies
+from crosswind.injectors.operators.user.values.small_words import GO_ON, qualifies
 from crosswind.injectors.operators.user.values.vague.place import Place, find_word_before, leave_out
 from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GROUPS, MORE_PLACES
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType

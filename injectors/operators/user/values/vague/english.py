@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from crosswind.injectors.operators.user.values.left_out import find_adjunct
 from crosswind.injectors.operators.user.values.ranges import is_of_range
-from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON, make_words, qualifies
+from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON, qualifies
 from crosswind.injectors.operators.user.values.vague.amounts import find_amount
 from crosswind.injectors.operators.user.values.vague.cities import find_city, is_known
 from crosswind.injectors.operators.user.values.vague.kinds import find_kind
@@ -37,6 +37,7 @@ from crosswind.injectors.operators.user.values.vague.things import (
     is_person,
 )
 from crosswind.injectors.text.entities import find_whole
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 

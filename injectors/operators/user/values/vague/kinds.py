@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
-from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON, make_words
+from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague.cities import NAME_GOES_ON, NO_PLACES, is_known
 from crosswind.injectors.operators.user.values.vague.nouns import DONE_BY
@@ -17,6 +17,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     list_unnamed,
     withhold,
 )
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from crosswind.injectors.operators.user.values.left_out import UNITS
-from crosswind.injectors.operators.user.values.small_words import GO_ON, make_words
+from crosswind.injectors.operators.user.values.small_words import GO_ON
 from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     ends_clause,
     find_next_word,
     find_word_before,
 )
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 

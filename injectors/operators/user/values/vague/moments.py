@@ -6,13 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from crosswind.injectors.operators.user.values.small_words import (
-    DETERMINERS,
-    GO_ON,
-    is_small_word,
-    make_words,
-    qualifies,
-)
+from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON, is_small_word, qualifies
 from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     find_next_word,
@@ -20,6 +14,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     leave_out,
 )
 from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.calendar import month_of
 from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
 from crosswind.injectors.values.mentions import Mention

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from crosswind.injectors.operators.user.values.small_words import make_words, qualifies
+from crosswind.injectors.operators.user.values.small_words import qualifies
 from crosswind.injectors.operators.user.values.vague.place import Place, find_next_word, withhold
 from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.coarse import read_count
 from crosswind.injectors.values.english_amounts import list_rounded
 from crosswind.injectors.values.mentions import Mention

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from crosswind.injectors.operators.user.values.small_words import GO_ON, is_small_word, make_words
+from crosswind.injectors.operators.user.values.small_words import GO_ON, is_small_word
 from crosswind.injectors.operators.user.values.vague.cities import CITY_NAMES, NO_PLACES, REGION
 from crosswind.injectors.operators.user.values.vague.others import LANGUAGES
 from crosswind.injectors.operators.user.values.vague.place import (
@@ -19,6 +19,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     list_unnamed,
     withhold,
 )
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.known_names import GIVEN_NAMES
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType

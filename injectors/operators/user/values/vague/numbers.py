@@ -11,7 +11,6 @@ from crosswind.injectors.operators.user.values.small_words import (
     GO_ON,
     NO_PLURALS,
     is_small_word,
-    make_words,
     qualifies,
 )
 from crosswind.injectors.operators.user.values.vague.money import CALCULATES, CONVERTED, LIMITS
@@ -26,6 +25,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
 )
 from crosswind.injectors.operators.user.values.vague.things import find_id, is_numbered
 from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.coarse import list_coarse_forms, read_count
 from crosswind.injectors.values.english_amounts import list_decades, list_rounded
 from crosswind.injectors.values.mentions import Mention
@@ -295,7 +295,7 @@ def find_year(text: str, value: int, start: int, end: int, before: str) -> Place
         return None
     place = Place(start, end, None, forms=list_decades(value), called="year", type=ValueType.DATE)
     gone = leave_out(Place(start - len(before) - 1, end, None), text, frozenset())
-    needless = is_needless(text, start - len(before) - 1, end)
+    needless = is_needless(text, start - len(before) - 1)
     if value >= _RECENT and before == "in":  # Nobody says `in the 2020s` yet.
         needless = needless or not _DONE.search(find_word_before(text, start - len(before) - 1))
     if before == "since" or gone.dropped is None or not needless:

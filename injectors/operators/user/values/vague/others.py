@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from crosswind.injectors.operators.user.values.small_words import GO_ON, make_words
+from crosswind.injectors.operators.user.values.small_words import GO_ON
 from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     ends_clause,
@@ -13,6 +13,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     list_unnamed,
     withhold,
 )
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.mentions import Mention
 
 LANGUAGES = make_words(

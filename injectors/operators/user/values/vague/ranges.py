@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from crosswind.injectors.operators.user.values.small_words import GO_ON, is_small_word, make_words, qualifies
+from crosswind.injectors.operators.user.values.small_words import GO_ON, is_small_word, qualifies
 from crosswind.injectors.operators.user.values.vague.cities import CITY_NAMES
 from crosswind.injectors.operators.user.values.vague.place import (
     Place,
@@ -13,6 +13,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     find_word_before,
     withhold,
 )
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 

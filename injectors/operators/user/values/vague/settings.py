@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from crosswind.injectors.operators.user.values.small_words import make_words
 from crosswind.injectors.operators.user.values.vague.place import Place, ends_clause, find_next_word
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 

@@ -6,12 +6,7 @@ import re
 
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.operators.user.values.shortened import list_titles
-from crosswind.injectors.operators.user.values.small_words import (
-    DETERMINERS,
-    is_small_word,
-    make_words,
-    qualifies,
-)
+from crosswind.injectors.operators.user.values.small_words import DETERMINERS, is_small_word, qualifies
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague.cities import NAME_GOES_ON
 from crosswind.injectors.operators.user.values.vague.place import (
@@ -20,6 +15,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     find_word_before,
 )
 from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.known_names import GIVEN_NAMES
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType

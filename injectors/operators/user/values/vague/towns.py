@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from crosswind.injectors.conversation import ToolList
-from crosswind.injectors.operators.user.values.small_words import GO_ON, is_small_word, make_words
+from crosswind.injectors.operators.user.values.small_words import GO_ON, is_small_word
 from crosswind.injectors.operators.user.values.vague.others import LANGUAGES
 from crosswind.injectors.operators.user.values.vague.place import Place, leave_out
+from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.calendar import month_of
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType, list_parameters

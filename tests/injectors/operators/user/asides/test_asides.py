@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import product
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,8 +13,6 @@ from hypothesis import strategies as st
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import ToolList, ToolSchema, UserText
 from crosswind.injectors.engine.messages import perturb_messages
-from crosswind.injectors.guard.shown_text import check_shown_text
-from crosswind.injectors.guard.solvability import check_user_text
 from crosswind.injectors.operators.user.asides.asked import asks_anything, asks_for, find_asked
 from crosswind.injectors.operators.user.asides.draw import is_small, write_like
 from crosswind.injectors.operators.user.asides.joining import goes_before, is_courteous
@@ -28,7 +25,7 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half, UserTarget
 from crosswind.injectors.text.languages import UNABLE, Language
 from tests.injectors.dialogues import conversation
-from tests.injectors.operators.acting import QUESTION, acts, rule, shown, user_target
+from tests.injectors.operators.acting import QUESTION, acts, drawn, rule, shown, user_target
 from tests.injectors.operators.user.asides.meanings import MEANINGS
 from tests.injectors.plans import plan_of
 
@@ -100,20 +97,9 @@ def target(name: str, half: Half = Half.TRAIN) -> UserTarget:
     return UserTarget(text, 0, made.protected, given, clean=text, branch=branch)
 
 
-def drawn(operator: str, one: UserTarget, severity: float = 1.0, seeds: int = 40) -> list[tuple[Any, str]]:
-    """The draws and the texts under many seeds, each of which the guard lets pass."""
-    entry = registry.resolve(operator)
-    found = []
-    for seed in range(seeds):
-        draw = entry.draw({}, one, SeededRandom(f"{operator}|{seed}"), severity)
-        if draw is not None:
-            after = str(entry.apply(one, draw).payload)
-            refused = check_user_text(entry, one, after) or check_shown_text(
-                one.own, one.tools, [], draw, one.text, after
-            )
-            assert refused is None, (after, refused)
-            found.append((draw, after))
-    return found
+def opening(text: str, *given: ToolSchema, half: Half = Half.TRAIN) -> UserTarget:
+    """A message that opens a conversation."""
+    return UserTarget(text, 0, tools=given, branch=Branch(half, opening=text), clean=text)
 
 
 @pytest.mark.parametrize("name", FOREIGN)
@@ -204,7 +190,7 @@ def test_an_aside_stands_behind_nothing_that_is_passed_on() -> None:
 def test_an_aside_stands_behind_no_list_and_no_code(text: str) -> None:
     assert not find_places(text, text).behind
     for operator in ASIDES:
-        for draw, after in drawn(operator, UserTarget(text, 0, branch=Branch(opening=text), clean=text)):
+        for draw, after in drawn(operator, opening(text)):
             assert operator == "user.redundant" and after.endswith(text), draw
 
 
@@ -253,13 +239,13 @@ def test_what_leads_up_to_an_aside_reads_on(operator: str) -> None:
 )
 def test_nothing_stands_before_what_is_no_sentence(text: str) -> None:
     for operator in ASIDES:
-        for _, after in drawn(operator, UserTarget(text, 0, branch=Branch(opening=text), clean=text)):
+        for _, after in drawn(operator, opening(text)):
             assert after.startswith(text)
 
 
 @given(st.text(st.sampled_from("aB1 .!?:\n-\"'`,#你。？é"), max_size=80), st.sampled_from(ASIDES))
 def test_whatever_the_message_is_its_own_bytes_are_kept(text: str, operator: str) -> None:
-    one = UserTarget(text, 0, branch=Branch(opening=text), clean=text)
+    one = opening(text)
     for draw, after in drawn(operator, one, seeds=4):
         at = 0
         for piece in _cut(text, {aside["at"] for aside in draw["asides"]}):
@@ -283,15 +269,15 @@ def _cut(text: str, places: set[int]) -> list[str]:
 )
 def test_a_user_keeps_to_one_way_of_addressing(text: str, address: Address) -> None:
     for operator in ASIDES:
-        for draw, _ in drawn(operator, UserTarget(text, 0, branch=Branch(opening=text), clean=text)):
+        for draw, _ in drawn(operator, opening(text)):
             ways = {ENTRIES[phrase].address for phrase in draw["phrases"]}
             assert ways <= {address, None}
 
 
 def test_the_way_of_addressing_is_the_same_for_a_whole_conversation() -> None:
-    opening = UserText(None, "Kannst du mir helfen?", "a", 0)  # type: ignore[arg-type]
+    first = UserText(None, "Kannst du mir helfen?", "a", 0)  # type: ignore[arg-type]
     for key in ("a", "b", "c", "d"):
-        branch = Branch(key=key, opening=opening.text, earlier=(opening,))
+        branch = Branch(key=key, opening=first.text, earlier=(first,))
         one = UserTarget("Ich brauche noch ein Hotel.", 1, branch=branch, clean="Ich brauche noch ein Hotel.")
         ways = {ENTRIES[name].address for made in drawn("user.redundant", one) for name in made[0]["phrases"]}
         assert Address.FORMAL not in ways
@@ -301,7 +287,7 @@ def test_a_text_without_a_pack_is_left_clean_and_says_why() -> None:
     text = "Cześć, szukam hotelu w Krakowie na trzy noce. Czy możesz mi coś polecić?"
     for operator in ASIDES:
         entry = registry.resolve(operator)
-        one = UserTarget(text, 0, branch=Branch(opening=text), clean=text)
+        one = opening(text)
         draw = entry.draw({}, one, SeededRandom("1"), 1.0)
         assert draw is not None and "no phrase pack" in draw[UNABLE]
         assert entry.apply(one, draw).payload == text
@@ -338,7 +324,7 @@ def test_severity_is_the_share_of_words_that_is_added() -> None:
 
 def test_no_errand_is_asked_that_a_declared_tool_could_do() -> None:
     given = tools("send_message", "call_phone", "print_document")
-    one = UserTarget(QUESTION, 0, tools=given, branch=Branch(opening=QUESTION), clean=QUESTION)
+    one = opening(QUESTION, *given)
     said = {name for draw, _ in drawn("user.out_of_scope", one, seeds=200) for name in draw["phrases"]}
     stems = {stem for name in said for stem in ENTRIES[name].served_by}
     assert said and stems.isdisjoint({"message", "call", "phone", "print"})
@@ -375,7 +361,7 @@ def read_variants(text: str) -> list[str]:
 
 @pytest.mark.parametrize("text", ["What is the area of a triangle with base 3?", "And what about tomorrow?"])
 def test_a_short_message_gets_many_redundant_forms(text: str) -> None:
-    one = UserTarget(text, 0, branch=Branch(opening=text), clean=text)
+    one = opening(text)
     assert len({after for _, after in drawn("user.redundant", one, seeds=200)}) >= 110
 
 
@@ -427,7 +413,7 @@ def test_a_cue_is_in_the_users_language(name: str, language: str, text: str) -> 
 )
 def test_an_aside_for_facts_or_actions_stands_beside_one(text: str, asked: set[Asked]) -> None:
     assert find_asked(text) == asked
-    one = UserTarget(text, 0, branch=Branch(opening=text), clean=text)
+    one = opening(text)
     for operator in ASIDES:
         for draw, _ in drawn(operator, one):
             said = [ENTRIES[phrase] for phrase in draw["phrases"]]
@@ -454,7 +440,7 @@ def test_no_aside_says_an_enumerated_value_of_a_tool(name: str) -> None:
         given = (
             ToolSchema("change_plan", "Change a plan.", {"type": "object", "properties": {"plan": plan}}),
         )
-        one = UserTarget(text, 0, tools=given, branch=Branch(opening=text), clean=text)
+        one = opening(text, *given)
         asides = [ENTRIES[phrase] for draw, _ in drawn(name, one, seeds=100) for phrase in draw["phrases"]]
         texts = [entry.text.lower() for entry in asides if entry.part not in JOINING]
         return Counter(word for said in texts for word in set(re.findall(r"[a-z]{5,}", said)) - {"please"})
@@ -467,7 +453,7 @@ def test_no_aside_says_an_enumerated_value_of_a_tool(name: str) -> None:
 def test_no_words_lead_up_to_a_then() -> None:
     read = [entry for entry in ENTRIES.values() if entry.text.startswith("Then ")]
     text = "Set my alarm to 6:45, please."
-    one = UserTarget(text, 0, tools=tools("set_alarm"), branch=Branch(Half.TEST, opening=text), clean=text)
+    one = opening(text, *tools("set_alarm"), half=Half.TEST)
     said = [text.removeprefix(one.text) for _, text in drawn("user.out_of_scope", one, seeds=600)]
     assert read and not [text for text in said if re.search(r"[,:] then\b", text)]
 
@@ -513,7 +499,7 @@ def test_an_aside_has_one_courtesy_one_word_of_addition_and_one_time() -> None:
 def test_leads_that_count_steps_follow_an_order() -> None:
     given = tools("look_up")
     text = "What is the tallest mountain in Japan?"
-    one = UserTarget(text, 0, tools=given, branch=Branch(opening=text), clean=text)
+    one = opening(text, *given)
     phrases = [
         ENTRIES[name] for draw, _ in drawn("user.out_of_scope", one, seeds=200) for name in draw["phrases"]
     ]

@@ -72,6 +72,12 @@ def test_no_please_comes_in_a_language_whose_commands_are_unknown() -> None:
         ("Merge the branch if the tests pass.", "If the tests pass, merge the branch."),
         ("Where is my parcel?", "Could you tell me where my parcel is?"),
         ("Thanks for your help!", "Thank you for your help."),
+        ("How much did I spend last month?", "I'd like to know how much I spent last month."),
+        ("When was the opera house built?", "Do you know when the opera house was built?"),
+        ("What time does the last train leave?", "Can you tell me what time the last train leaves?"),
+        ("Does the hotel have a pool?", "Could you check if the hotel has a pool?"),
+        ("Could I get a late checkout?", "I'd like a late checkout."),
+        ("Since I'm low on fuel, could you add 10 gallons?", "Since I'm low on fuel, please add 10 gallons."),
     ],
 )
 def test_a_sentence_is_said_in_another_construction(sentence: str, other: str) -> None:
@@ -185,11 +191,6 @@ def test_a_request_behind_a_greeting_of_the_user_s_is_asked_in_another_form(
     assert said in ask_otherwise(asked, language)
 
 
-def test_a_sentence_that_ends_with_an_abbreviation_is_left() -> None:
-    target = target_of("Find hotels in Washington D.C.")
-    assert texts(target, 20) <= {target.text}
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -205,16 +206,10 @@ def test_what_users_do_in_person_is_not_asked_of_the_agent(text: str) -> None:
     assert set(shown("user.paraphrase", user_target(text), severity=1.0)) == {text}
 
 
-def test_a_question_how_something_is_is_no_request_for_a_thing() -> None:
-    text = "What's the weather like in Oslo?"
-    assert not any(
-        "me the weather like" in one for one in shown("user.paraphrase", user_target(text)) if one != text
-    )
-
-
 @pytest.mark.parametrize(
     "text",
     [
+        "Find hotels in Washington D.C.",
         "Find a flight to Washington D.C..",
         "What is the price for a trip to the U.S.?",
         "Search for news on Yahoo! Finance today.",
@@ -292,12 +287,6 @@ def test_behind_a_full_stop_a_frame_begins_with_a_capital_and_ends_with_a_mark()
         ("Convert 5 miles to kilometers.", "How much is 5 miles in kilometers?"),
         ("Set the thermostat to 21 degrees.", "I'd like the thermostat set to 21 degrees."),
         ("Turn off the porch light.", "Please turn the porch light off."),
-        ("Since I'm low on fuel, could you add 10 gallons?", "Since I'm low on fuel, please add 10 gallons."),
-        ("How much did I spend last month?", "I'd like to know how much I spent last month."),
-        ("When was the opera house built?", "Do you know when the opera house was built?"),
-        ("What time does the last train leave?", "Can you tell me what time the last train leaves?"),
-        ("Does the hotel have a pool?", "Could you check if the hotel has a pool?"),
-        ("Could I get a late checkout?", "I'd like a late checkout."),
     ],
 )
 def test_what_is_asked_for_is_asked_by_another_construction(asked: str, said: str) -> None:
@@ -313,20 +302,11 @@ def test_what_is_asked_for_is_asked_by_another_construction(asked: str, said: st
         ("I want to buy a used bike.", "Would you mind buying"),
         ("Find out why my payment failed.", "looking for out"),
         ("Who painted it, and where is it now?", "where is it now."),
+        ("What's the weather like in Oslo?", "me the weather like"),
     ],
 )
 def test_no_form_says_something_else(text: str, wrong: str) -> None:
     assert not any(wrong in one for one in texts(target_of(text)) - {text})
-
-
-def test_only_the_message_that_opens_a_conversation_greets() -> None:
-    text = "Book a table for four."
-    greeted = [
-        one for one in shown("user.paraphrase", user_target(text), seeds=200) if one.startswith("Hello")
-    ]
-    later = shown("user.paraphrase", user_target(text, ordinal=2), seeds=200)
-    assert len(greeted) > 3
-    assert not any(one.startswith(("Hello!", "Hello there")) for one in later)
 
 
 def test_who_types_small_goes_on_so() -> None:

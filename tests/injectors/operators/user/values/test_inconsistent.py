@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -16,16 +15,16 @@ from crosswind.injectors.conversation import Conversation, Ref, ToolList, ToolSc
 from crosswind.injectors.engine.decision import KnownText, NewText
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import CompiledRule, Plan
-from crosswind.injectors.guard import shown_text
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.guard.corrections import correct
-from crosswind.injectors.guard.solvability import NO_ROOM, check_user_text
+from crosswind.injectors.guard.solvability import NO_ROOM
 from crosswind.injectors.identity import text_anchor
 from crosswind.injectors.profiles.schedule import When
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half, UserTarget
 from crosswind.injectors.text import entities
-from tests.injectors.operators.acting import shown, user_target
+from tests.injectors.operators import acting
+from tests.injectors.operators.acting import user_target
 from tests.injectors.operators.user.values.spoken import (
     AMOUNT,
     COUNT,
@@ -37,6 +36,7 @@ from tests.injectors.operators.user.values.spoken import (
     MAIL,
     OTHERS,
     TEXT,
+    choice,
     tool,
 )
 
@@ -51,24 +51,21 @@ SAYS = (
 FIRST = When(first_call=True)
 
 
+def message(text: str, tools: tuple[ToolSchema, ...], half: Half = Half.TRAIN) -> UserTarget:
+    return replace(user_target(text, tools=tools), branch=Branch(half, opening=text))
+
+
 def drawn(target: UserTarget, seeds: int = 40, severity: float = 1.0) -> list[tuple[dict[str, Any], str]]:
-    """What becomes of the message under each seed. The guard lets each pass."""
-    found = []
-    for seed in range(seeds):
-        draw = INCONSISTENT.draw({}, target, SeededRandom(f"inconsistent|{seed}"), severity)
-        if draw is not None:
-            stored = json.loads(json.dumps(draw))
-            after = str(INCONSISTENT.apply(target, stored).payload)
-            assert check_user_text(INCONSISTENT, target, after, draw) is None
-            assert shown_text.check_shown_text(target.own, target.tools, (), draw, target.text, after) is None
-            found.append((stored, after))
-    return found
+    """What becomes of the message under each seed."""
+    return acting.drawn("user.inconsistent", target, severity, seeds)
 
 
-def count(text: str, value: str) -> int:
-    """How often the text names this value, by itself."""
-    at = entities.find_whole(text, value, 0)
-    return 0 if at < 0 else 1 + count(text[at + len(value) :], value)
+def places(text: str, value: str) -> list[int]:
+    """Where the text names this value, by itself and in any case."""
+    found = [entities.find_whole(text.lower(), value.lower(), 0)]
+    while found[-1] >= 0:
+        found.append(entities.find_whole(text.lower(), value.lower(), found[-1] + 1))
+    return found[:-1]
 
 
 @pytest.mark.parametrize("half", Half)
@@ -76,21 +73,20 @@ def count(text: str, value: str) -> int:
 def test_each_output_contradicts_a_value_and_settles_it(
     tools: tuple[ToolSchema, ...], text: str, half: Half
 ) -> None:
-    target = replace(user_target(text, tools=tools), branch=Branch(half, opening=text))
-    outputs = drawn(target)
+    outputs = drawn(message(text, tools, half))
     assert len(outputs) == 40
     for draw, after in outputs:
         ((value, (rival,)),) = draw["wrong"].items()
-        assert draw["final"] == [value] and value in text and count(text, rival) == 0
-        assert 1 <= count(after, rival) == sum(count(edit["now"], rival) for edit in draw["edits"])
-        assert after.lower().rindex(rival.lower()) < after.lower().rindex(value.lower())
+        assert draw["final"] == [value] and value in text and not places(text, rival)
+        assert len(places(after, rival)) == sum(len(places(edit["now"], rival)) for edit in draw["edits"])
+        assert places(after, rival)[-1] < places(after, value)[-1]
         assert entities.find_lost(text, correct(after, draw)) is None
 
 
 def test_a_value_of_several_words_is_not_said_twice_and_an_option_has_its_noun() -> None:
     text = "Set one of the lights in the rear room to red for 12 minutes."
-    rooms = {"type": "string", "enum": ["rear", "front", "sideRoom"]}
-    outputs = drawn(user_target(text, tools=(tool("set", room=rooms, minutes=COUNT),)))
+    rooms = choice("rear", "front", "sideRoom")
+    outputs = drawn(user_target(text, tools=(tool("set", room=rooms, minutes=COUNT),)), 150)
     inside = [draw["edits"][0]["now"] for draw, _ in outputs if len(draw["edits"]) == 1]
     assert any("minutes" in one for one in inside)
     assert all(one.count("minutes") < 2 for one in inside)
@@ -108,16 +104,27 @@ def test_a_city_of_the_conversation_is_a_rival() -> None:
     assert {one for draw, _ in drawn(known) for (one,) in draw["wrong"].values()} == {"Odense"}
 
 
+ACT = (tool("act", city=TEXT, part=choice("engine", "brake", "horn")),)
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("tools", "text"),
     [
-        "Please find me a doctor in Rivermist soon.",
-        "Release the brake and then start the engine, please.",
+        ((), ENGLISH[0][1]),
+        (ACT, "Please find me a doctor in Rivermist soon."),
+        (ACT, "Release the brake and then start the engine, please."),
+        (HOTEL, "My name is Paris and I need a room."),
+        (HOTEL, 'It says "12 May" on the ticket.'),
+        (HOTEL, "Open the folder called 12-May for me"),
+        (HOTEL, "Post a message that says: the trip starts on 12 May"),
+        (MAIL, "Mail it to anna.smith@example.org, please."),
+        (HOTEL, "Could you help me with that?"),
     ],
 )
-def test_nobody_makes_such_a_slip(text: str) -> None:
-    part = {"type": "string", "enum": ["engine", "brake", "horn"]}
-    assert drawn(user_target(text, tools=(tool("act", city=TEXT, part=part),))) == []
+def test_what_is_no_value_or_stands_literally_is_not_contradicted(
+    tools: tuple[ToolSchema, ...], text: str
+) -> None:
+    assert drawn(user_target(text, tools=tools)) == []
 
 
 def test_a_week_that_has_become_vague_is_not_contradicted() -> None:
@@ -146,6 +153,8 @@ def test_seeds_say_it_differently() -> None:
     assert min(counts) >= 80 and sorted(counts)[len(counts) // 2] >= 150, counts
 
 
+TEXTS = (*HOSPITAL, *HOTEL, *MAIL, *HOME, tool("post", message=TEXT, title=TEXT, query=TEXT, text=TEXT))
+VALUES = (tool("act", person=TEXT, city=TEXT, nights=COUNT, days=COUNT, time=TEXT),)
 WHOLE = [
     ("Fly from San Francisco, CA to Austin, Texas on 24th of June 2024.", "San Francisco, CA"),
     ("Fly from San Francisco, CA to Austin, Texas on 24th of June 2024.", "24th of June 2024"),
@@ -175,13 +184,25 @@ WHOLE = [
 """Messages, each with what a call needs of it in one piece: more than the value that stands in it."""
 
 
+RANGES = [
+    ("Book a room for 3 to 5 days, please.", "3 to 5 days"),
+    ("I need it between 2 and 4 nights from now.", "between 2 and 4 nights"),
+    ("Is it 3 or 4 nights?", "3 or 4 nights"),
+    ("Wake me up at half past six, please.", "half past six"),
+    ("Book it for the week of May 5, please.", "week of May 5"),
+    ("Show me the past 3 days, please.", "past 3 days"),
+    ("Search Yahoo! Finance for it.", "Yahoo! Finance"),
+]
+
+
 @pytest.mark.parametrize("half", Half)
-@pytest.mark.parametrize(("text", "whole"), WHOLE)
-def test_what_a_call_needs_stays_in_one_piece(text: str, whole: str, half: Half) -> None:
-    texts = tool("post", message=TEXT, title=TEXT, query=TEXT, text=TEXT)
-    target = user_target(text, tools=(*HOSPITAL, *HOTEL, *MAIL, *HOME, texts))
-    for _, after in drawn(replace(target, branch=Branch(half, opening=text)), 60):
-        assert whole in after
+@pytest.mark.parametrize(
+    ("tools", "text", "whole"), [*((TEXTS, *one) for one in WHOLE), *((VALUES, *one) for one in RANGES)]
+)
+def test_what_a_call_needs_stays_in_one_piece(
+    tools: tuple[ToolSchema, ...], text: str, whole: str, half: Half
+) -> None:
+    assert all(whole in after for _, after in drawn(message(text, tools, half), 60))
 
 
 @given(st.data())
@@ -204,20 +225,6 @@ def test_the_value_stands_literally_and_last_and_the_rest_as_it_was(data: st.Dat
         )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'It says "12 May" on the ticket.',
-        "Open the folder called 12-May for me",
-        "Post a message that says: the trip starts on 12 May",
-        "Mail it to anna.smith@example.org, please.",
-        "Could you help me with that?",
-    ],
-)
-def test_what_is_literal_is_not_contradicted(text: str) -> None:
-    assert set(shown("user.inconsistent", user_target(text, tools=(*HOTEL, *MAIL)))) == {text}
-
-
 def test_a_correction_carries_the_words_that_belong_to_the_value() -> None:
     text = "Quiero la mesa a las 17:00 en Sevilla, por favor."
     target = user_target(text, tools=(tool("book", time=TEXT),))
@@ -232,10 +239,6 @@ def test_a_year_is_no_day_and_a_version_no_amount() -> None:
     dated = drawn(user_target("Show the sales since March 2025, please.", tools=tools))
     assert {value for draw, _ in dated for value in draw["final"]} == {"March 2025"}
     assert drawn(user_target("Deploy version 2.4.1 now, please.", tools=tools)) == []
-
-
-def test_without_tools_nothing_happens() -> None:
-    assert drawn(user_target(ENGLISH[0][1])) == []
 
 
 def test_what_other_noise_said_is_never_called_final() -> None:
@@ -342,34 +345,38 @@ def test_nothing_is_settled_that_wasnt_in_doubt_and_no_doubt_outlives_the_next_t
         owed |= dict.fromkeys(member(new, "owed") or (), 0)
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("Book a room for 3 to 5 days, please.", "3 to 5 days"),
-        ("I need it between 2 and 4 nights from now.", "between 2 and 4 nights"),
-        ("Is it 3 or 4 nights?", "3 or 4 nights"),
-        ("Wake me up at half past six, please.", "half past six"),
-        ("Book it for the week of May 5, please.", "week of May 5"),
-        ("Show me the past 3 days, please.", "past 3 days"),
-        ("Search Yahoo! Finance for it.", "Yahoo! Finance"),
-    ],
-)
-def test_no_end_of_a_range_and_no_part_of_a_name_has_a_rival(text: str, value: str) -> None:
-    tools = (tool("act", person=TEXT, city=TEXT, nights=COUNT, days=COUNT, time=TEXT),)
-    assert all(value in one for one in shown("user.inconsistent", user_target(text, tools=tools)))
-
-
 def test_a_rival_is_named_in_the_language_of_the_message() -> None:
     found = drawn(user_target("Please find me a hotel in Paris soon.", tools=(tool("find", city=TEXT),)))
     assert found and {one for draw, _ in found for (one,) in draw["wrong"].values()} <= {"London"}
 
 
-@pytest.mark.parametrize(("tools", "text", "value"), DENIED)
-def test_what_a_negation_governs_is_not_contradicted(
-    tools: tuple[ToolSchema, ...], text: str, value: str
+SEATS = (
+    tool("book_seat", fare=choice("economy", "business", "first"), city=TEXT, seats=COUNT),
+    tool("fill_fuel_tank"),
+    tool("show", part=choice("fuel", "battery", "engine")),
+)
+
+
+@pytest.mark.parametrize("half", Half)
+@pytest.mark.parametrize(
+    ("tools", "text", "value"),
+    [
+        *DENIED,
+        (HOTEL, "Je préfère Paris. L'iPhone 6 est bien pour nous.", "6"),
+        (HOTEL, "Ich möchte nach Wien fliegen. Zwischen 5 und 11 Nächten.", "11 Nächten"),
+        (HOTEL, "Quiero ir a Madrid. Entre 9 y 14 noches.", "14 noches"),
+        (HOTEL, "Je veux aller à Nice. Entre 9 et 13 nuits.", "13 nuits"),
+        (HOTEL, "价格是800元。我在北京机场。", "北京"),
+        (SEATS, "I have a business meeting in Chicago, so book me a seat from Boston.", "business"),
+        (SEATS, "Please fill the fuel tank for me.", "fuel"),
+        (SEATS, "Book 3 seats to Boston. I go with my wife and five cousins.", "five"),
+        (SEATS, "Book 3 seats to Boston, five flights were delayed today.", "five"),
+    ],
+)
+def test_what_is_denied_a_part_of_more_or_only_told_is_not_contradicted(
+    tools: tuple[ToolSchema, ...], text: str, value: str, half: Half
 ) -> None:
-    target = user_target(text, tools=tools)
-    assert all(value not in draw["final"] for draw, _ in drawn(target, 60))
+    assert all(value not in draw["final"] for draw, _ in drawn(message(text, tools, half), 60))
 
 
 @pytest.mark.parametrize(
@@ -387,6 +394,11 @@ def test_a_limit_and_a_polite_question_are_no_negation(text: str, value: str) ->
     assert any(value in draw["final"] for draw, _ in drawn(user_target(text, tools=HOTEL), 60))
 
 
+def swapped(target: UserTarget) -> list[tuple[dict[str, Any], str]]:
+    """Where the rival stands in the value's place, and the message's end corrects it."""
+    return [one for one in drawn(target, 150) if len(one[0]["edits"]) > 1]
+
+
 @pytest.mark.parametrize("half", Half)
 @pytest.mark.parametrize(
     "text",
@@ -397,12 +409,8 @@ def test_a_limit_and_a_polite_question_are_no_negation(text: str, value: str) ->
     ],
 )
 def test_a_late_correction_says_which_of_two_values_it_is_for(text: str, half: Half) -> None:
-    target = replace(
-        user_target(text, tools=(*HOME, *HOTEL, tool("pay", amount=AMOUNT, recipient=TEXT))),
-        branch=Branch(half, opening=text),
-    )
-    swapped = [(draw, after) for draw, after in drawn(target, 80) if len(draw["edits"]) > 1]
-    for draw, after in swapped:
+    tools = (*HOME, *HOTEL, tool("pay", amount=AMOUNT, recipient=TEXT))
+    for draw, after in swapped(message(text, tools, half)):
         ((rival,),) = draw["wrong"].values()
         value = draw["edits"][0]["was"]
         wrong = rival.removesuffix(" USD")
@@ -429,33 +437,24 @@ def test_a_type_that_was_left_open_is_not_contradicted() -> None:
 )
 def test_a_verb_behind_a_number_is_not_what_it_counts(text: str, odd: str, half: Half) -> None:
     tools = (*HOTEL, tool("act", number=COUNT, limit=COUNT, price=AMOUNT))
-    target = replace(user_target(text, tools=tools), branch=Branch(half, opening=text))
-    assert all(odd not in after for _, after in drawn(target, 80))
+    found = drawn(message(text, tools, half), 80)
+    assert found and all(odd not in after for _, after in found)
 
 
 def test_a_bare_number_is_not_put_right_where_it_could_be_for_a_day() -> None:
     text = "There are 2 of us, and check-in is May 4."
-    for half in Half:
-        target = replace(user_target(text, tools=HOTEL), branch=Branch(half, opening=text))
-        for draw, after in drawn(target, 150):
-            if len(draw["edits"]) > 1 and draw["final"] == ["2"]:
-                ((rival,),) = draw["wrong"].values()
-                assert rival in draw["edits"][1]["now"], after
-
-
-def test_who_is_called_like_a_city_is_not_renamed() -> None:
-    assert drawn(user_target("My name is Paris and I need a room.", tools=HOTEL)) == []
+    found = [one for half in Half for one in swapped(message(text, HOTEL, half)) if one[0]["final"] == ["2"]]
+    for draw, after in found:
+        ((rival,),) = draw["wrong"].values()
+        assert rival in draw["edits"][1]["now"], after
+    assert found
 
 
 @pytest.mark.parametrize("half", Half)
 def test_a_late_correction_names_the_rival_beside_any_other_name(half: Half) -> None:
     text = "Maria owes me 50 dollars, so send it to Anna."
-    target = replace(
-        user_target(text, tools=(tool("pay", recipient=TEXT, amount=AMOUNT),)),
-        branch=Branch(half, opening=text),
-    )
-    swapped = [(draw, after) for draw, after in drawn(target, 150) if len(draw["edits"]) > 1]
-    named = [(draw, after) for draw, after in swapped if draw["final"] == ["Anna"]]
+    tools = (tool("pay", recipient=TEXT, amount=AMOUNT),)
+    named = [one for one in swapped(message(text, tools, half)) if one[0]["final"] == ["Anna"]]
     for draw, after in named:
         ((rival,),) = draw["wrong"].values()
         assert rival in draw["edits"][1]["now"], after
@@ -465,52 +464,15 @@ def test_a_late_correction_names_the_rival_beside_any_other_name(half: Half) -> 
 @pytest.mark.parametrize("half", Half)
 def test_a_name_keeps_its_capital_in_what_a_user_of_small_letters_says(half: Half) -> None:
     text = "find me a hotel in Oslo please"
-    target = replace(user_target(text, tools=HOTEL), branch=Branch(half, opening=text))
-    for draw, after in drawn(target, 200):
+    found = drawn(message(text, HOTEL, half), 200)
+    for draw, after in found:
         ((rival,),) = draw["wrong"].values()
         assert rival.lower() not in after
-
-
-@pytest.mark.parametrize("half", Half)
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("Je préfère Paris. L'iPhone 6 est bien pour nous.", "6"),
-        ("Ich möchte nach Wien fliegen. Zwischen 5 und 11 Nächten.", "11 Nächten"),
-        ("Quiero ir a Madrid. Entre 9 y 14 noches.", "14 noches"),
-        ("Je veux aller à Nice. Entre 9 et 13 nuits.", "13 nuits"),
-        ("价格是800元。我在北京机场。", "北京"),
-    ],
-)
-def test_no_model_and_no_end_of_a_range_of_other_languages_has_a_rival(
-    text: str, value: str, half: Half
-) -> None:
-    target = replace(user_target(text, tools=HOTEL), branch=Branch(half, opening=text))
-    assert all(value not in draw["final"] for draw, _ in drawn(target, 80))
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("I have a business meeting in Chicago, so book me a seat from Boston.", "business"),
-        ("Please fill the fuel tank for me.", "fuel"),
-        ("Book 3 seats to Boston. I go with my wife and five cousins.", "five"),
-        ("Book 3 seats to Boston, five flights were delayed today.", "five"),
-    ],
-)
-def test_what_names_something_else_or_is_only_told_is_not_contradicted(text: str, value: str) -> None:
-    fare = {"type": "string", "enum": ["economy", "business", "first"]}
-    part = {"type": "string", "enum": ["fuel", "battery", "engine"]}
-    tools = (
-        tool("book_seat", fare=fare, city=TEXT, seats=COUNT),
-        tool("fill_fuel_tank"),
-        tool("show", part=part),
-    )
-    assert all(value not in draw["final"] for draw, _ in drawn(user_target(text, tools=tools)))
+    assert found
 
 
 def test_a_noun_is_said_again_with_its_option() -> None:
-    ride = {"type": "string", "enum": ["standard", "premium", "shared"]}
+    ride = choice("standard", "premium", "shared")
     target = user_target("Get me a shared ride to the airport.", tools=(tool("order_ride", ride=ride),))
     inside = [draw["edits"][0]["now"] for draw, _ in drawn(target) if len(draw["edits"]) == 1]
     assert inside and all(" ride" in one and one.rstrip(")").endswith("shared ride") for one in inside)
@@ -519,4 +481,5 @@ def test_a_noun_is_said_again_with_its_option() -> None:
 def test_a_message_with_many_empty_lines_is_read_once() -> None:
     # Quadratic work on them would take many minutes.
     text = "Move my room in Oslo to 12 May." + "\n" * 200_000 + "Thanks."
-    assert all("Oslo" in one for one in shown("user.inconsistent", user_target(text, tools=HOTEL), seeds=2))
+    found = drawn(user_target(text, tools=HOTEL), seeds=2)
+    assert found and all("Oslo" in said for _, said in found)
