@@ -134,12 +134,12 @@ def _tell_change(target: ToolResultTarget) -> Iterator[str]:
         if noun and target.text.lstrip()[:1] == "{":
             yield from (f"{noun.capitalize()} {one}" for one in ("retrieved", "found", "loaded"))
             yield from (f"{noun.capitalize()} read successfully.", f"Here is the {noun}.", f"Fetched {noun}.")
-            yield from ("Success", "Request successful", "OK")
+            yield from ("Success", "Query successful")
     elif done and noun:
         yield from (f"{noun.capitalize()} {done}", f"{noun.capitalize()} {done} successfully.")
         yield from (f"{noun.capitalize()} has been {done}.", f"Successfully {done}", done.capitalize())
     else:
-        yield from ("Success", "OK", "Processed successfully.", "Done", "Request handled.")
+        yield from ("Success", "OK", "Processed successfully.", "Done")
 
 
 def _cut_prepositions(words: Sequence[str]) -> list[str]:
