@@ -18,9 +18,11 @@ FIXED = frozenset(
         *("schema.misleading_description_abbreviated", "schema.misleading_time"),
         *("schema.misleading_time_neutral", "schema.misleading_time_abbreviated"),
         *("schema.duplicate_description", "schema.duplicate_no_description", "schema.reorder"),
+        "schema.duplicate_wrong_parameters",
     }
 )
-"""RobustBench-TC fixes their texts or their form: neither detectability nor variety is theirs to choose."""
+"""RobustBench-TC fixes their texts or their form: neither detectability nor variety is theirs to choose. A
+duplicate without a description is found by its lack."""
 ERRORS = frozenset({"tool.execution_failure", "tool.prerequisite"})
 """An error stands in place of the result: they are judged against real errors, not against results."""
 WITHHOLDS = frozenset({"user.ambiguous"})

@@ -21,6 +21,8 @@ from crosswind.injectors.text.word_lists import make_words
 
 WHOLE_NUMBERS = make_words("age days hours length limit minutes pages count quantity size year years")
 """Last words of parameters that take a whole number."""
+NUMBERS = make_words("amount bandwidth cm kg km kwh price rate watts weight width")
+"""The same of those that take any number."""
 OWNED = make_words("address category code format id language name number ref size status type url version")
 """Last words of parameters that are of what the words before them name: the ID of the customer."""
 GOES_ON = 0.2
@@ -48,7 +50,9 @@ def draw_parameters(target: ToolTarget, style: ListStyle, rng: SeededRandom, nam
     beside = next(iter(sorted(own)), name)
     order = max((tuple(one) for one in own.values() if isinstance(one, Mapping)), key=len, default=())
     name = join_words(words, beside) if words else name
-    first: dict[str, Any] = {"type": "integer" if words and words[-1] in WHOLE_NUMBERS else "string"}
+    last = words[-1] if words else ""
+    kind = "integer" if last in WHOLE_NUMBERS else "number" if last in NUMBERS else "string"
+    first: dict[str, Any] = {"type": kind}
     said = rng.choice(like.says) if like.says and words and not style.foreign else ""
     end = "." if said.endswith(".") else ""
     if said:
@@ -76,7 +80,9 @@ def _draw_further(
     count = min(max(like.size, 1), ADDED_PARAMETERS) - 1
     found = {name: dict(one) for name, one in rng.sample(style.common, count)}
     if not style.foreign:  # The others are described in English.
-        for one in rng.sample(OPTIONAL, count - len(found)):
+        kinds = rng.sample(like.kinds, count - len(found)) if like.kinds else ()
+        alike = [rng.choice([one for one in OPTIONAL if one.kind == kind] or OPTIONAL) for kind in kinds]
+        for one in alike or rng.sample(OPTIONAL, count - len(found)):
             found.setdefault(join_words(one.name.split("_"), beside), _write(one, end, style, like, rng))
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -20,9 +21,15 @@ from crosswind.injectors.operators.schema.added_tools import (
     draw_parameters,
     draw_place,
 )
-from crosswind.injectors.operators.schema.list_style import find_style, write_description
+from crosswind.injectors.operators.schema.list_style import (
+    ListStyle,
+    find_style,
+    specify,
+    write_description,
+)
 from crosswind.injectors.operators.schema.names import join_words, list_variants, split_words
 from crosswind.injectors.operators.schema.neighbours import draw_neighbour
+from crosswind.injectors.operators.words.tools import SYSTEMS
 from crosswind.injectors.packs.draw import Setting, list_named, shuffle_entries
 from crosswind.injectors.packs.load import load
 from crosswind.injectors.packs.model import Named
@@ -45,21 +52,23 @@ def _list_entries(setting: Setting, domains: Sequence[Domain]) -> list[Named]:
 
 
 def _name_like(key: str, target: ToolTarget, rng: SeededRandom) -> str:
-    """An entry's name in the style of the tool's. Services call it by several verbs that they list things."""
+    """An entry's name in the style of the tool's. Services call it by several verbs that they list or get
+    things, or by these things alone."""
     verb, *rest = split_words(key) or [key]
-    if rest and verb == "list":
-        verb = rng.named(key).choice(_LISTS)
-    return join_words((verb, *rest), target.tool.name)
+    if len(rest) > 1 and verb in _VERBS:
+        verb = rng.named(key).choice(_VERBS[verb])
+    return join_words((verb, *rest) if verb else rest, target.tool.name)
 
 
-_LISTS = ("list", "get", "get", "fetch", "show", "find", "browse", "retrieve")
+_VERBS = {"list": ("list", "get", "get", "", "", ""), "get": ("get", "get", "get", "", "", "")}
+"""The verbs by which a name may begin in place of an entry's own one; empty: none."""
 
 
 def _draw_tools(
-    target: ToolTarget, entries: Sequence[Named], rng: SeededRandom, count: int
+    target: ToolTarget, entries: Sequence[Named], rng: SeededRandom, count: int, *, unrelated: bool = False
 ) -> dict[str, Any] | None:
     """Draw so many of the entries, each with parameters and a place. Those that the session has met come
-    last; names that are taken don't come."""
+    last; names that are taken don't come. Those that are `unrelated` are of another service."""
     found: dict[str, Named] = {}
     shuffled = shuffle_entries(rng, entries, target.branch.entries)
     met = target.branch.phrases
@@ -67,6 +76,8 @@ def _draw_tools(
         if len(found) == count:
             break
         shown = _name_like(entry.key, target, rng)
+        if unrelated and (prefix := _PREFIX.match(target.tool.name)):
+            shown = f"{_find_domain(name)}{prefix[1]}{shown}"
         if shown not in target.taken:
             found.setdefault(shown, (name, entry))
     if not found:
@@ -75,13 +86,49 @@ def _draw_tools(
     added = [
         {
             "name": shown,
-            "says": write_description(entry.text, entry.key, style, rng.named(f"says {shown}")),
+            "says": _describe((name, entry), style, rng.named(f"says {shown}"), unrelated=unrelated),
             "parameters": draw_parameters(target, style, rng.named(shown), entry.parameter),
             "behind": draw_place(target, rng),
         }
-        for shown, (_, entry) in found.items()
+        for shown, (name, entry) in found.items()
     ]
     return {"added": added, "phrases": [name for name, _ in found.values()]}
+
+
+def _find_domain(name: str) -> str:
+    """The domain of an entry's pack: `travel` of `en/travel@6#tool-001`."""
+    return name.partition("/")[2].partition("@")[0]
+
+
+_PREFIX = re.compile(r".*\w([./])\w")
+"""The prefix of a name, and the mark behind it."""
+
+
+def _describe(named: Named, style: ListStyle, rng: SeededRandom, *, unrelated: bool) -> str:
+    name, entry = named
+    prefix = _write_prefix(style, _find_domain(name) if unrelated else "", rng)
+    return f"{prefix}{write_description(specify(entry.text, style, rng), entry.key, style, rng)}"
+
+
+def _write_prefix(style: ListStyle, domain: str, rng: SeededRandom) -> str:
+    """What the list has before a description: of its own service, or of one of that domain."""
+    own = "" if style.foreign else rng.choice(style.prefixes or ("",))
+    if not domain:
+        return own
+    found = _SYSTEM.fullmatch(own)
+    if found is None or domain not in SYSTEMS:
+        return ""
+    system, purpose = SYSTEMS[domain]
+    return f"{found[1]}{system}{found[2]}{purpose}{found[3]}"
+
+
+_SYSTEM = re.compile(
+    r"(.*\b(?:belongs to|part of) the ).+?"
+    r"( (?:api|platform|service|system),? (?:that|which) [a-z ]*?users to )"
+    r"[^.]+(\.\s.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A prefix that says to which system a tool belongs, and what for."""
 
 
 def _draw_own(target: ToolTarget, rng: SeededRandom, setting: Setting, count: int) -> list[dict[str, Any]]:
@@ -122,12 +169,13 @@ OWN_SHARE = 0.85
     recovery=Recovery.IGNORE,
     source="beyond the papers; assistants that are connected to too many servers",
     effect=Effect.ADDS,
-    version=5,
+    version=6,
 )
 @dataclass(frozen=True)
 class Bloat:
     """Unrelated tools stand among the declared ones: those that the phrase packs have for other domains,
-    written as the list writes its own.
+    written as the list writes its own: with the
+    name of their own system, where the list says to which one a tool belongs.
 
     Severity: their number per declared tool is binomial with mean `per_tool` x severity, until the packs are
     used up. A call of one of them is answered that the tool isn't enabled. Tools that are described in a
@@ -143,7 +191,7 @@ class Bloat:
             return {UNABLE: NO_PACK} if count else None
         others = [one for one in Domain if one not in (setting.domain, Domain.GENERAL)]
         entries = _list_entries(setting, others) or _list_entries(setting, (Domain.GENERAL,))
-        return _draw_tools(target, entries, rng, count) if count else None
+        return _draw_tools(target, entries, rng, count, unrelated=True) if count else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
         added = tuple(_make_tool(**one) for one in draw.get("added", ()))
@@ -158,7 +206,7 @@ class Bloat:
     aliases=("redundant", "RedunTool"),
     source="RobustBench-TC, table 1 and appendices C and F (Action); by rule here, by a model there",
     effect=Effect.ADDS,
-    version=5,
+    version=6,
 )
 @dataclass(frozen=True)
 class RedundantTool:

@@ -17,7 +17,7 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.languages import is_foreign
 from crosswind.injectors.text.word_lists import make_words
 
-ADDED_PARAMETERS = 3
+ADDED_PARAMETERS = 4
 """Parameters of an added tool at most."""
 PREFIX = re.compile(r"\s*[^\n]{0,400}?\bdescription:\s*", re.IGNORECASE)
 """What stands before the description proper, where a description says so."""
@@ -36,6 +36,8 @@ class ParameterStyle(NamedTuple):
     """How many of them have to be given; -1 where the schema doesn't say."""
     keys: frozenset[str]
     """Of its single parameters."""
+    kinds: tuple[str, ...]
+    """The types of all its parameters but one text: the first one of an added tool is a text."""
     says: tuple[str, ...]
     """The descriptions of all its parameters."""
 
@@ -54,6 +56,10 @@ class ListStyle(NamedTuple):
     """Parameters of its tools that any tool could take, with their schemas: a date, a limit."""
     says_defaults: float
     """The share of parameters whose description names what is taken where they are left out."""
+    specifies: float
+    """The share of tools that say of a thing that it is a specific or a given one."""
+    prefixes: tuple[str, ...]
+    """What stands before each description proper."""
 
 
 def find_style(tools: Sequence[ToolSchema]) -> ListStyle:
@@ -76,6 +82,8 @@ def _find_style(keyed: ToolListKey) -> ListStyle:
         foreign=any(map(is_foreign, (*said, *texts))),
         common=tuple(sorted(_list_common(tools), key=lambda one: one[0])),
         says_defaults=sum("efault" in text for text in said) / max(len(said), 1),
+        specifies=sum(_SPECIFIC.search(text) is not None for text in texts) / max(len(texts), 1),
+        prefixes=tuple(found[0] if (found := PREFIX.match(one.description)) else "" for one in tools),
     )
 
 
@@ -88,8 +96,16 @@ def _read_parameters(schema: Mapping[str, Any]) -> ParameterStyle:
         size=len(own),
         required=len(required) if isinstance(required, list) else -1,
         keys=frozenset(key for one in single for key in one),
+        kinds=_list_kinds(single),
         says=tuple(sorted(text for one in single if (text := _read_description(one)))),
     )
+
+
+def _list_kinds(schemas: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    kinds = sorted(kind for one in schemas if isinstance(kind := one.get("type"), str))
+    if "string" in kinds:
+        kinds.remove("string")
+    return tuple(kinds)
 
 
 def _read_description(schema: Mapping[str, Any]) -> str:
@@ -119,6 +135,9 @@ _COMMON = make_words(
 _OPTIONAL = frozenset(one.name for one in OPTIONAL)
 
 
+_SPECIFIC = re.compile(r"\b(?:certain|given|particular|specific|specified)\b", re.IGNORECASE)
+
+
 def _find_opening(text: str) -> Form | None:
     found = FORMS.get(text.split(maxsplit=1)[0].lower().strip(",.:;"))
     return found[1] if found else None
@@ -129,11 +148,29 @@ def write_description(text: str, name: str, style: ListStyle, rng: SeededRandom)
     full stop."""
     if not style.openings or style.foreign or not text.strip():
         return text
-    whole = _open(text.strip(), name, rng.choice(style.openings))
+    whole = _open(text.strip(), name, rng.choice(style.openings), rng)
     return whole if rng.choice(style.ends) or ". " in whole else whole.removesuffix(".")
 
 
-def _open(text: str, name: str, form: Form | None) -> str:
+def specify(text: str, style: ListStyle, rng: SeededRandom) -> str:
+    """The text with a word that says of what a caller names that it is one thing, as often as the list does:
+    `for a specific product`."""
+    if style.foreign or not rng.chance(SPECIFIED + (1 - SPECIFIED) * style.specifies):
+        return text
+    said = rng.choice(_SPECIFICALLY)
+    return _NAMED.sub(lambda found: f"{found[1]} {said} ", text, count=1)
+
+
+SPECIFIED = 0.3
+"""How often a description says so in a list that never does."""
+_SPECIFICALLY = ("a given", "a specific", "a specified", "a particular", "the given", "the specified")
+_NAMED = re.compile(
+    r"\b(for|of|at|in|on|near) an? "
+    r"(?!(?:given|kind|line|list|number|past|reference|standard|type)\b)(?=[a-z])"
+)
+
+
+def _open(text: str, name: str, form: Form | None, rng: SeededRandom) -> str:
     """The text with its opening in that form: a noun gets the verb of the tool's name before it."""
     first, _, rest = text.partition(" ")
     found = FORMS.get(first.lower())
@@ -144,17 +181,27 @@ def _open(text: str, name: str, form: Form | None) -> str:
     verb = name.split("_", 1)[0].lower()
     if verb not in _SHOWING:
         return text
+    verb = rng.choice(_SAID.get(verb, (verb,)))
     if first.lower() in _QUESTIONS:
         verb = "check" if first.lower() in ("if", "whether") else "show"
     lowered = f"{first[0].lower()}{first[1:]}" if first[1:].islower() else first
     head = " ".join((lowered, rest))
-    if _GENITIVE.match(head) and lowered not in _DETERMINERS:
+    if name.startswith("list_") and lowered.endswith("s") and rng.chance(LISTED):
+        head = f"a list of {head}"
+    elif _GENITIVE.match(head) and lowered not in _DETERMINERS:
         head = f"the {head}"
     return f"{conjugate(verb, form).capitalize()} {head}"
 
 
+LISTED = 0.3
+"""How often a tool whose name begins with "list" is said to give a list of things."""
 _NO_OBJECTS = make_words("of and or")
 _SHOWING = make_words("get list show find fetch retrieve check browse lookup search estimate")
+_SAID = {
+    "get": ("get", "retrieve", "retrieve", "retrieve", "fetch", "find", "provide"),
+    "list": ("list", "get", "retrieve", "retrieve", "find", "provide"),
+}
+"""Verbs that say what a tool does whose name begins with another one."""
 _QUESTIONS = make_words("how what when where which who whether if")
 _DETERMINERS = make_words("a an the this these all any each every how what when where which who whether if")
 _GENITIVE = re.compile(r"[\w-]+(?: [\w-]+){0,2} of ")

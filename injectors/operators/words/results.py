@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.text.word_lists import make_phrases
-
 REMARKS = """
-    note notice info additional_info additional_information remark comment message information notes
-    service_message disclaimer caveat info_message extra_info general_info general_information remarks
-    service_information footnote system_message display_message service_info annotation
+    note notice info additional_information remark comment message description disclaimer caveat
+    service_note remarks footnote display_text status_message annotation details advice
+    explanation hint fine_print
 """.split()
 """Fields of remarks."""
 
 REMARK_LISTS = """
-    notes notices remarks messages comments disclaimers caveats info_messages footnotes
-    service_messages
+    notes notices remarks messages comments disclaimers caveats footnotes service_messages
 """.split()
 """Fields of lists of remarks."""
 
-REMARK_SUFFIXES = "note notes info notice remark comment information message".split()
+REMARK_SUFFIXES = "note notes notice remark comment message description details".split()
 """Last words of a field whose remark is on one of the result's own: `price_note`."""
 
 REMARK_KINDS = (
     ("type", "info"),
     ("type", "note"),
-    ("type", "notice"),
-    ("level", "info"),
+    ("type", "advice"),
+    ("level", "low"),
     ("level", "notice"),
-    ("severity", "info"),
+    ("priority", "low"),
     ("severity", "low"),
     ("kind", "note"),
     ("category", "general"),
 )
-REMARK_TEXTS = "text message description content".split()
+REMARK_TEXTS = "message description content body".split()
 """Fields of a remark that is an object: what kind it is of, and its sentence."""
 
 PROMOTIONS = "suggestion recommendation tip info message hint suggested note related_suggestion".split()
@@ -50,28 +47,27 @@ VERBS = """
 """.split()
 """The same of fields that hold verbs alone."""
 
-LINKS, LINK_LISTS = "_links links".split(), "links related_links".split()
+LINKS, LINK_LISTS = "_links links hrefs".split(), "links relations related_links".split()
 """Fields by which it links to that."""
 
 RELATED_TOOLS = """
-    see_also related_tools related_operations related_functions related
-    other_tools related_methods associated_operations related_commands
+    see_also related_tools associated_functions related other_tools linked_methods associated_operations
+    connected_calls companion_commands refer_to
 """.split()
-"""Fields by which it names calls on the same things."""
+RELATED_TOOL = "see_also related related_call refer_to".split()
+"""Fields by which it names calls on the same things, and a single one."""
 
 NEXT_TOOLS = """
-    next_steps suggested_next_steps possible_next_steps recommended_next_steps suggested_tools
-    recommended_tools next_actions suggested_actions follow_up_steps suggested_operations
-    suggested_next_actions possible_next_actions recommended_operations suggested_functions next_tools
-    next_operations suggested_commands recommended_functions possible_operations
+    next_steps suggested_tools recommended_tools next_actions suggested_actions follow_up_steps
+    suggested_operations possible_steps follow_ups continue_with proceed_with
+    suggestions recommended_functions further_steps
 """.split()
 """Fields by which it names calls that may come next."""
 
 NEXT_TOOL = """
-    next_step suggested_next_step recommended_next_step suggested_tool recommended_tool next_action
-    suggested_action follow_up_step possible_next_step suggested_next_action
-    suggested_operation recommended_operation next_tool
-    next_operation suggested_function suggested_command
+    next_step suggested_tool recommended_tool next_action suggested_action follow_up_step follow_up
+    suggested_operation continue_with proceed_with possible_step
+    recommended_command
 """.split()
 """The same for a single call."""
 
@@ -81,15 +77,25 @@ HINTS = "hint tip help hint_text usage_hint help_text suggestion note info".spli
 ENVELOPES = "meta _meta metadata".split()
 """Objects in which a service puts what it says of its answer as a whole."""
 
-BASES = ("/", "/api/", "/v1/", "/v2/", "/api/v1/", "/tools/")
+BASES = ("/", "/api/", "/v1/", "/v2/", "/api/v1/", "/api/v2/", "/rest/")
 """How the paths of links begin."""
 
-READ_HINTS = make_phrases(
-    """
-    See {}. | See also {}. | See {} for more. | More details: {} | Related: {} | For details, see {}.
-    """
+READ_HINTS = (
+    "See {} for more.",
+    "More details: {}",
+    "Related: {}",
+    "{} has the details.",
+    "Details come from {}.",
+    "{} gives more.",
+    "More with {}",
 )
-ACT_HINTS = ("You can also use {}.", "Also available: {}", "{} is also available.", "To continue, use {}.")
+ACT_HINTS = (
+    "You can also use {}.",
+    "Also available: {}",
+    "To continue, use {}.",
+    "{} is possible as well.",
+    "Continue with {}",
+)
 """What they say of a call that reads, and of another one."""
 
 OWN_ACTIONS = ("{}_actions", "available_{}_actions", "allowed_{}_actions", "{}_operations")
@@ -140,7 +146,7 @@ NO_SUBJECTS = frozenset(
 
 NO_NOUNS = frozenset(
     """live realtime tentative binding provisional indicative adjusted moderated deduplicated snapshot
-    poll_after recheck_in stale_after refreshed_every from_cache next_sync_in subject_to_change""".split()
+    poll_after recheck_in stale_after refreshed_every from_cache refresh_due_in subject_to_change""".split()
 )
 """Names of fields before which no noun can stand."""
 

@@ -1,6 +1,7 @@
-"""How distractors admit their drawback, and what the unsaid costs: honest sentences on prices and times.
+"""What added tools say: how distractors admit their drawback, in honest sentences on prices and times, and to
+which system an unrelated tool belongs.
 
-RobustBench-TC fixes that they say so, not in which words.
+RobustBench-TC fixes that distractors say so, not in which words.
 """
 
 from __future__ import annotations
@@ -42,3 +43,19 @@ TAKES_LONGER = (
     "Delivery is deferred: allow {times} times the duration of {tool}.",
     "Polls a batch system, so that it lags {times} times behind {tool}.",
 )
+
+SYSTEMS = {
+    "banking": ("banking", "view accounts, look up fees, and order documents"),
+    "code": ("code hosting", "manage repositories, review changes, and follow builds"),
+    "data": ("reporting", "explore data sets, build charts, and share the results"),
+    "devices": ("device management", "look up devices, manuals, and settings"),
+    "files": ("file management", "organize files, check disks, and look up commands"),
+    "general": ("office", "look up information and convert values"),
+    "health": ("clinic", "find care, look up guidance, and prepare visits"),
+    "messaging": ("messaging", "write messages, manage contacts, and plan meetings"),
+    "search": ("search", "find pages, news, and reference works"),
+    "shopping": ("online shop", "browse products, check stores, and manage purchases"),
+    "support": ("customer support", "read articles, follow cases, and reach an agent"),
+    "travel": ("travel booking", "look up routes, airports, and rules for travellers"),
+}
+"""What the system behind a domain's tools is called, and what users do with it."""

@@ -21,6 +21,7 @@ from crosswind.injectors.operators.words.results import (
     OWN_ACTIONS,
     READ_HINTS,
     RECORDS,
+    RELATED_TOOL,
     RELATED_TOOLS,
     SEARCHING,
     STARTING,
@@ -135,16 +136,17 @@ def _draw_links(named: list[str], own: frozenset[str], rng: SeededRandom) -> Sug
     if not links:
         return None
     names, way = rng.shuffled(LINKS), rng.uniform()
-    if way < 0.25:
-        return names, {rel: {"href": f"{base}{one}"} for rel, one in links.items()}
-    if way < 0.4:
-        methods = {rel: "GET" if _first(one) in READING else "POST" for rel, one in links.items()}
-        return names, {rel: {"href": f"{base}{one}", "method": methods[rel]} for rel, one in links.items()}
-    if way < 0.7:
-        return rng.shuffled(LINK_LISTS), [{"rel": rel, "href": f"{base}{one}"} for rel, one in links.items()]
-    if way < 0.85:
+    if way < 0.15:
         return ["links"], {rel: {"operationId": one} for rel, one in links.items()}
-    return names, {rel: f"{base}{one}" for rel, one in links.items()}
+    paths = {rel: f"{base}{_name_resource(one)}" for rel, one in links.items()}
+    if way < 0.4:
+        return names, {rel: {"href": one} for rel, one in paths.items()}
+    if way < 0.55:
+        methods = {rel: "GET" if _first(one) in READING else "POST" for rel, one in links.items()}
+        return names, {rel: {"href": one, "method": methods[rel]} for rel, one in paths.items()}
+    if way < 0.85:
+        return rng.shuffled(LINK_LISTS), [{"rel": rel, "href": one} for rel, one in paths.items()]
+    return names, paths
 
 
 def _name_relation(tool: str, own: frozenset[str]) -> str:
@@ -153,6 +155,12 @@ def _name_relation(tool: str, own: frozenset[str]) -> str:
     if first not in READING:
         return first
     return "_".join(word for word in words if word.removesuffix("s") not in own)
+
+
+def _name_resource(tool: str) -> str:
+    """The last part of a link's path: a call's name, without its verb where it reads, as REST has it."""
+    first, *words = split_name(tool)
+    return "_".join(words) if words and first in READING else tool
 
 
 def _draw_coming(target: ToolResultTarget, coming: list[str], rng: SeededRandom) -> Suggested:
@@ -173,7 +181,7 @@ def _draw_related(target: ToolResultTarget, named: list[str], rng: SeededRandom)
         hints = READ_HINTS if _first(named[0]) in READING else ACT_HINTS
         return rng.shuffled(HINTS), rng.choice(hints).format(named[0])
     if len(named) == 1 and rng.chance(SINGLE):
-        return ["see_also"], named[0]
+        return rng.shuffled(RELATED_TOOL), named[0]
     names = rng.shuffled(RELATED_TOOLS)
     return names, _write_names(target, named, names[0], rng)
 

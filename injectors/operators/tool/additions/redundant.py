@@ -55,7 +55,7 @@ LEAST, MOST = 0.8, 1.8
 SHORTEST = 48
 """Characters for which a very short result has room: one field."""
 
-MOST_FIELDS, MOST_FLAT, MOST_LINES = 4, 2, 3
+MOST_FIELDS, MOST_FLAT, MOST_LINES = 2, 2, 3
 """Fields of a pack beside an answer, of these among the answer's own, and lines beside a text."""
 MOST_OF_RECORD, MOST_BESIDE = 5, 2
 """Fields of each record of a list, and what is said again beside that list."""
@@ -72,7 +72,7 @@ OPERATOR = "tool.redundant"
     aliases=("tool-redundancy",),
     source="NoisyAgent section 3.1 (4); AgentNoiseBench section 2.2.1, appendix B (its example drops fields)",
     effect=Effect.ADDS,
-    version=7,
+    version=8,
 )
 class RedundantResult:
     """The answer says its own content again, as many systems do: in a sentence, a sum or a date as people
@@ -257,7 +257,7 @@ class _Fields:
 
 SLACK = 1.3
 """How far the last field may go beyond the room."""
-_WELL = frozenset("success result ok error errors warnings status_code code completed done".split())
+_WELL = frozenset("status success result ok error errors warnings status_code code completed done".split())
 """Fields that say that a call went well: none beside an answer that speaks of an error."""
 ENVELOPES = """
     meta _meta metadata response_metadata header info response_info diagnostics trace_info stats timing debug
@@ -272,9 +272,9 @@ ENVELOPE_KINDS = {
     ),
     "duration": frozenset(
         """took duration execution_time exec_seconds elapsed latency processing_time response_time
-        handler_time runtime database_time queued_for wait_time cpu_time lookup_time pending_for""".split()
+        handled_in runtime db_ms queued_for wait_time cpu_time lookup_time pending_for""".split()
     ),
-    "outcome": frozenset({"success", "result", "ok", "status_code", "code", "completed", "done"}),
+    "outcome": frozenset({"status", "success", "result", "ok", "status_code", "code", "completed", "done"}),
     "place": frozenset(
         "host host_name region zone server served_by backend instance shard partition".split()
     ),

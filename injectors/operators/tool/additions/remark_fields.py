@@ -44,7 +44,7 @@ from crosswind.injectors.values.parameters import split_name
 
 OWN_NAME = 0.45
 """How often a field's name says what of the result's own it is on: `price_note`."""
-FLAGGED, EACH_FLAG = 0.65, 0.08
+FLAGGED, EACH_FLAG = 0.75, 0.1
 """How often a remark is a field with a value, and no sentence, at most and for each that there is."""
 LISTED, TYPED, TYPED_ALONE = 0.2, 0.5, 0.2
 """How often a field of remarks holds a list, and how often one in it, or by itself, is an object with its

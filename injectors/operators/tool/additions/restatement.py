@@ -18,6 +18,7 @@ from crosswind.injectors.operators.words.restatements import (
     COUNTS,
     ECHOES,
     EXCERPTS,
+    EXITS,
     HEADINGS,
     JOINED,
     LABELS,
@@ -25,6 +26,7 @@ from crosswind.injectors.operators.words.restatements import (
     NAMES,
     PARTICIPLES,
     PLACES,
+    PRINTED,
     QUERIES,
     READINGS,
     SELF,
@@ -131,13 +133,13 @@ def _tell_change(target: ToolResultTarget) -> Iterator[str]:
     if verb in READING:
         if noun and target.text.lstrip()[:1] == "{":
             yield from (f"{noun.capitalize()} {one}" for one in ("retrieved", "found", "loaded"))
-            yield from (f"{noun.capitalize()} retrieved successfully.", f"Fetched {noun}.", "OK")
-            yield from ("Lookup successful", f"{noun.capitalize()} lookup complete")
+            yield from (f"{noun.capitalize()} read successfully.", f"Here is the {noun}.", f"Fetched {noun}.")
+            yield from ("Success", "Query successful")
     elif done and noun:
         yield from (f"{noun.capitalize()} {done}", f"{noun.capitalize()} {done} successfully.")
         yield from (f"{noun.capitalize()} has been {done}.", f"Successfully {done}", done.capitalize())
     else:
-        yield from ("Completed", "OK", "Processed successfully.", "Done")
+        yield from ("Success", "OK", "Processed successfully.", "Done")
 
 
 def _cut_prepositions(words: Sequence[str]) -> list[str]:
@@ -156,7 +158,7 @@ def _echo(target: ToolResultTarget, rng: SeededRandom, *, local: bool) -> Iterat
     asks = not local and READING.issuperset(words_of(target.tool)[:1])
     key, named = rng.choice(QUERIES if asks else ECHOES), rng.choice(CALLED)
     given = dict(read_arguments(target))
-    if local:
+    if local and rng.chance(0.5):
         yield named, target.tool
     if given and not any(map(SECRET.search, given)) and len(str(given)) <= LONGEST_ECHO:
         yield key, given
@@ -179,13 +181,13 @@ MOST_READINGS = 12
 
 def _print(value: Mapping[str, Any], rng: SeededRandom) -> Iterator[tuple[str, Any]]:
     """What a command printed, as the text that it was."""
-    key, end = rng.choice(("stdout", "output", "raw_output", "text")), rng.choice(("", "\n"))
+    key, end = rng.choice(PRINTED), rng.choice(("", "", "\n"))
     if len(value) == 1:
         (only,) = value.values()
         lines = only if isinstance(only, list) else [only]
         if lines and all(isinstance(one, str) for one in lines):
             yield key, "\n".join(lines) + end
-            yield rng.choice(("exit_code", "returncode", "exit_status")), 0
+            yield rng.choice(EXITS), 0
 
 
 def _address(

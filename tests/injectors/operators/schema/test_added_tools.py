@@ -68,3 +68,23 @@ def test_in_a_list_of_another_language_nothing_english_is_added() -> None:
         assert all(
             "The " not in schema.get("description", "") for schema in find_properties(one.parameters).values()
         )
+
+
+WAREHOUSE = "This tool belongs to the warehouse system, which allows users to track stock. Tool description: "
+
+
+def test_an_unrelated_tool_belongs_to_another_system() -> None:
+    counts = tool("stock.count", f"{WAREHOUSE}Count the items of a bin.", ("bin",), bin=field("The bin"))
+    added = list(list_added("schema.bloat", (counts,)))
+    assert added
+    for one in added:
+        said = one.description or ""
+        assert said.startswith("This tool belongs to the ") and ". Tool description: " in said
+        assert "warehouse" not in said and "track stock" not in said
+        assert "." in one.name and not one.name.startswith("stock.")
+
+
+def test_a_neighbour_belongs_to_the_same_system() -> None:
+    counts = tool("stock_count", f"{WAREHOUSE}Count the items of a bin.", ("bin",), bin=field("The bin"))
+    added = list(list_added("schema.redundant_tool", (counts,)))
+    assert added and all((one.description or "").startswith(WAREHOUSE) for one in added)

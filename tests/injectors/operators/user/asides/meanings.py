@@ -35,6 +35,12 @@ QUICK = re.compile(
     r"|(?:short|brief) (?:answer|version)|(?:short|got|have) (?:on time|hours|forever)"
     r"|time is short|need to go"
     r"|can['’]t stay|only stay|now than perfect|short is best|patient|impatient|asap|urgent|time crunch|clock"
-    r"|due in)\b"
+    r"|due|(?:my|nearly my) turn|I[’']m next|the front|end of this call|other line|time pressure|cutting it"
+    r"|should've|last (?:minute|moment)|(?:is|'s) ready|on the stove|any (?:minute|moment|second)|parking"
+    r"|[’']t last|keeps dropping|after me|(?:talk|chat|stop|before) long|draw this out|back and forth"
+    r"|priority|pressing|promised|rushing|racing|on my feet|shortcuts|behind|I[’']m back with|off the bus"
+    r"|nearly over|as good as over|on the table|getting cold|before the rain|briefly|not for long|outside"
+    r"|downstairs|at the door|wants out|needs a walk|jacket on|nearly flat|set off|go out|off in"
+    r"|start my shift|get on a bus|drive off|out of here)\b"
 )
 MEANINGS = {"user.cost_cue": CHEAP, "user.speed_cue": QUICK}
