@@ -54,8 +54,8 @@ _CALLED = {
     ValueType.DURATION: "length",
 }
 _SITES = {
-    "place": ("location",),
-    "city": ("city", "city", "town", "location"),
+    "place": ("place", "location"),
+    "city": ("city", "town", "place", "location"),
 }
 """What people call places."""
 _UNIT = re.compile(r"\d[ -]?(second|minute|hour|day|night|week|month|year)s?\b")
@@ -73,9 +73,9 @@ _PLAIN = make_words(
     class color colour company cost country cuisine currency date dates day deadline deposit depth destination
     device diet dimensions distance dose drug duration fare fee flavor flavour game genre height hotel hour
     ingredient language length location medication mode model month movie museum name neighborhood number
-    numbers payment percentage player playlist price priority product quantity radius rating recipe region
-    restaurant room rooms salary school season shop size song speed sport station store street team
-    temperature time times title topic town unit university venue volume weight width year
+    numbers payment percentage player playlist price priority product quantity radius range rating recipe
+    region restaurant room rooms salary school season shop size song speed sport station store street team
+    temperature time times title topic town unit university values venue volume weight width year
     """
 )
 """Nouns of parameters that users say, too. Others they only take up from what they have said themselves."""
@@ -218,7 +218,7 @@ _ASKED = {
     ValueType.PLACE: ("which {}",),
     ValueType.NAME: ("which {}",),
     ValueType.MONEY: ("how much",),
-    ValueType.DURATION: ("how long",),
+    ValueType.DURATION: ("how long exactly",),
     ValueType.OPTION: ("which {}",),
     ValueType.ID: ("which one", "which one exactly"),
     ValueType.FILE: ("which one",),

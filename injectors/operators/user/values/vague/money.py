@@ -43,8 +43,8 @@ def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Pl
     if limit is not None:
         return _find_budget(text, limit, start, end)
     each = find_next_word(text, end) in _EACH or re.match(r" (?:and|or|to) [$€£]?\d", text[end:])
-    if each:
-        return None
+    if each or one.text.endswith(("cents", "pence")):
+        return None  # Nobody says `some cents`.
     unit, ahead = one.text.rpartition(" ")[2], text[max(0, start - 40) : start]
     if unit.isalpha() and unit not in ("USD", "EUR", "GBP") and CONVERTED.search(ahead):
         asked = re.search(r"\bhow m", ahead, re.IGNORECASE) is not None
