@@ -210,8 +210,9 @@ _QUESTION = re.compile(r"\b(?:ask|certain|clear|clue|idea|knows?|me|sure)\}? \{w
 _AGREES = re.compile(
     r"(?i)\{thing\}(?: \(?| isn['’]t )?(?:\{one:)?(?:comes|deserves|depends|eludes|escapes"
     r"|follows|has|helps|is|isn|lives|makes|matters|plays|remains|was|warrants)\b|\b(?:is|was) the \{thing\}"
+    r"|\b(?:add|confirm|get|have|post|send) it\b"
 )
-"""A verb in the singular."""
+"""A verb or a pronoun in the singular."""
 _BARE = ("who", "where", "when", "how")
 _ABOUT = re.compile(r"\b(?:about|on|of|for)\}? \{which\}")
 """Questions of one word, and words that don't go before them: nobody says `more on who`."""

@@ -49,8 +49,6 @@ def _find_town(  # noqa: PLR0911
 ) -> Place | None:
     head, value, local = one.start - len(before) - 1, (one.start, end), LOCAL.search(text) is not None
     lead = find_word_before(text, head)
-    if _STAYS.search(text[:head]) is not None:
-        return None
     if before in ("in", "at", "near", "around"):
         if before in ("in", "near") and one.text in CITY_NAMES and _NEARBY.search(text[:head]) and not local:
             place = Place(
@@ -91,15 +89,10 @@ def _find_town(  # noqa: PLR0911
     return None
 
 
-_STAYS = re.compile(
-    r"(?i)(?:['’]m|\b(?:am|based|born|live|lives|living|located|resid(?:e|es|ing)|stay|stays|staying))"
-    r"(?: (?:currently|now|right now|temporarily))?\Z"
-)
-"""What says where the user is, for which nobody says `near me`."""
 _THERE_IS = re.compile(r"(?i)\b(?:if|whether) (?:there|you|they) [^.!?]*\Z")
 """What says little without a place: `see if there is a psychologist`."""
 LOCAL = re.compile(
-    r"(?i)\b(?:near(?: me|by| here)|close by|around (?:here|me)|local"
+    r"(?i)\b(?:near(?: me|by| here| the)|close by|around (?:here|me)|local"
     r"|(?:in|around|near) (?:my|this) (?:area|city|place)"
     r"|within (?:a )?[\w.]+ (?:miles?|km|kilomet\w+|meters)|where I (?:am|live)|my location|from here)\b"
 )

@@ -128,7 +128,7 @@ _AMOUNT_OF = re.compile(
 )
 _HAD = make_words("balance bill capital grant income price principal salary")
 """What everybody has one of: a tax on an income says nothing."""
-_WITH_AMOUNT = make_words("capital grant investment invoice loan mortgage")
+_WITH_AMOUNT = make_words("bill capital grant investment invoice loan mortgage")
 _WORKED_OUT = re.compile(r"\b(?:interest|invest\w*|return|tax|tip|value)\b", re.IGNORECASE)
 _EACH = make_words("a an each less more off per")
 _PAID = re.compile(
