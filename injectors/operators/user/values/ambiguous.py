@@ -226,7 +226,10 @@ def _draw_remark(
         thing = "amount"
     named = None if thing is None else (thing, ask_which(one, place, thing, rng))
     if one.type is ValueType.PLACE and (_HERE.search(now) or _MINE.search(now)):
-        named = (rng.choice(("city", "town", "location")), rng.choice(_WHERE[target.branch.half]))
+        named = (
+            rng.choice(("city", "town", "location", "neighborhood")),
+            rng.choice(_WHERE[target.branch.half]),
+        )
     numbered = thing is not None and thing.endswith((" number", " ID"))
     kind = ValueType.ID if numbered else place.type or one.type
     return draw_remark(target, rng, setting, made.edit, named, kind, coarse=coarse)

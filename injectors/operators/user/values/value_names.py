@@ -53,6 +53,8 @@ _CALLED = {
     ValueType.FILE: "file name",
     ValueType.DURATION: "length",
 }
+_PLAINLY = (ValueType.NUMBER, ValueType.MONEY)
+"""What is called by its type where the sentence has no word for it: nobody says `the principal`."""
 _SITES = {
     "place": ("place", "location"),
     "city": ("city", "town", "place", "location"),
@@ -108,6 +110,8 @@ def name_open(
     elif thing in _CALLED_BY_NAME - {"name"}:
         thing = f"{NAME_OF}{thing}" if half is Half.TRAIN else f"{thing} name"
     counted = thing is not None and COUNTED.fullmatch(thing) is not None
+    if thing is not None and not counted and one.type in _PLAINLY and not _is_said(thing, text):
+        thing = _CALLED[one.type]
     if thing is None or not (counted or thing.startswith(NAME_OF) or _is_said(thing, text)):
         return None
     exact = rng.choice(_HOW_EXACT[half]) if coarse else ""
