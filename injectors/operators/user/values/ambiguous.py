@@ -155,10 +155,17 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
         if (place := find_place(text, one, language)) is not None:
             if language is Language.EN and _names_month_again(text, one, place):
                 continue
+            if place.forms and one.type is ValueType.NUMBER and _EXACTLY.search(text):
+                if place.dropped is None:
+                    continue
+                place = replace(place, forms=())  # Nobody wants `exactly 3 heads in several tosses`.
             if place.value is not None:
                 start, end = place.value
                 one = msgspec.structs.replace(one, start=start, end=end, text=text[start:end])  # noqa: PLW2901
             yield one, place
+
+
+_EXACTLY = re.compile(r"\b(?:exact|exactly|precise|precisely)\b", re.IGNORECASE)
 
 
 def _names_month_again(text: str, one: Mention, place: Place) -> bool:
@@ -219,15 +226,18 @@ def _draw_remark(
         thing = "amount"
     named = None if thing is None else (thing, ask_which(one, place, thing, rng))
     if one.type is ValueType.PLACE and (_HERE.search(now) or _MINE.search(now)):
-        named = (rng.choice(("city", "city", "town", "location")), rng.choice(_WHERE[target.branch.half]))
+        named = (
+            rng.choice(("city", "town", "location", "neighborhood")),
+            rng.choice(_WHERE[target.branch.half]),
+        )
     numbered = thing is not None and thing.endswith((" number", " ID"))
     kind = ValueType.ID if numbered else place.type or one.type
     return draw_remark(target, rng, setting, made.edit, named, kind, coarse=coarse)
 
 
 _WHERE = {
-    Half.TRAIN: ("where that is", "which city I'm in", "which town that is"),
-    Half.TEST: ("where I'm at", "where that would be"),
+    Half.TRAIN: ("where that is", "which city I'm in", "where I am", "which area I mean"),
+    Half.TEST: ("where I live", "where that would be", "which city that is"),
 }
 """What a user tells later who has only said that something is near."""
 
@@ -293,13 +303,12 @@ def _draw_words(
 def _word_in_half(form: str, half: Half) -> str:
     """The form, in the test half with words that the other half hasn't."""
     if half is Half.TEST:
-        for word, other in _IN_TEST:
+        for word, other in zip(TOLD_LATER, _TOLD_IN_TEST, strict=True):
             form = form.replace(word, other)
     return form
 
 
-_TOLD_IN_TEST = ("to be named later", "I've yet to mention", "I'd rather mention separately")
-_IN_TEST = (*zip(TOLD_LATER, _TOLD_IN_TEST, strict=True), ("I have in mind", "I'm thinking of"))
+_TOLD_IN_TEST = ("I'll share soon", "I'll mention later")
 
 
 def _draw_vague(

@@ -76,6 +76,8 @@ def find_bare(text: str, tools: ToolList) -> Iterator[tuple[Mention, Place]]:
     for match in _BARE_PLACE.finditer(text):
         start, end = match.start("noun"), _find_end(match)
         said = text[start:end]
+        if _SEARCHES.search(text[: match.start("prep")]) is not None:
+            continue
         stops = ends_clause(text, end) or find_next_word(text, end) in GO_ON
         if match["prep"] not in _BARE[kind].split() or not (said and stops) or text.count(said) > 1:
             continue
@@ -90,6 +92,10 @@ def find_bare(text: str, tools: ToolList) -> Iterator[tuple[Mention, Place]]:
                 continue
             forms = list_unnamed(kind)
             yield Mention(start, end, said, ValueType.WORD, kind), withhold(start, end, forms, kind)
+
+
+_SEARCHES = re.compile(r"(?i)\b(?:ask|look|search|shop|wait)(?:ing)? ?\Z")
+"""Verbs that say nothing without what is looked for."""
 
 
 def _find_end(match: re.Match[str]) -> int:

@@ -47,14 +47,17 @@ def draw_remark(
     coarse: bool = False,
 ) -> Remark | None:
     """The value's edit with what says that something is left open; None where the message has no place for
-    that. `thing` is what the user calls the value; without it, they say that something is open. Nothing is
-    missing where it is told less exactly (`coarse`)."""
+    that. `thing` is what the user calls the value; without it, they say that something is open, though not
+    in a calculation, of which each number has a name. Nothing is missing where it is told less exactly
+    (`coarse`)."""
     text, english = target.text, setting.language is Language.EN
     if not find_places(text, target.own).behind:
         return None
     asked = find_asked(target.own) if english else frozenset()
     draw = _Draw(target, rng, setting, thing, type, asked, coarse)
-    if english and (thing is None or not rng.chance(_NAMED)):
+    if thing is None and Asked.CALCULATE in asked:
+        return None
+    if english and (thing is None or not (Asked.CALCULATE in asked or rng.chance(_NAMED))):
         found = draw.draw("offer", lambda entry: not _is_named(entry))
         return (
             None if found is None else Remark([edit, _append(target, rng, setting, edit, found[0])], found[1])
@@ -187,7 +190,7 @@ def _fits(entry: Entry, thing: tuple[str, str] | None) -> bool:
     odd = (
         which.startswith(_BARE) and _ABOUT.search(text),
         which.startswith("the ") and _QUESTION.search(text),
-        name.endswith("s") and _AGREES.search(text),
+        (name.endswith("s") or " and " in name) and _AGREES.search(text),
         COUNTED.fullmatch(name) is None and "ow many" in text,
         name.startswith(NAME_OF) and _NONE_OF.search(text),
         name.startswith(_NO_ARTICLE) and _ARTICLE.search(text),
@@ -196,10 +199,10 @@ def _fits(entry: Entry, thing: tuple[str, str] | None) -> bool:
 
 
 _MISSED = re.compile(
-    r"(?i)\b(?:absent|another detail|did (?:I|not)|didn['’]t|don['’]t have|escapes|fell|find the|forget"
-    r"|forgot|got lost|have I|haven['’]t (?:said|thought)|incomplete|isn['’]t|lacking|leaving|left|missing"
-    r"|never|no \{thing|not (?:giving|have|in)|not everything|nothing|omitted|one more|oops|out|skipped"
-    r"|slipped|unsaid|unstated|went|withheld|without|would you)\b|thing\}(?::| \(?\{one:tb)"
+    r"(?i)\b(?:absent|another detail|did (?:I|not)|didn['’]t|don['’]t have|everything|except|find the|forget"
+    r"|forgot|haven['’]t (?:said|thought)|isn['’]t|left|missed|missing|never|no \{thing|not (?:have|in)"
+    r"|nothing|omitted|oops|out|should have|skipped|there should|without|would you)\b"
+    r"|thing\}(?::| \(?\{one:tb)"
 )
 """What nobody says of a value that is told, though less exactly."""
 _QUESTION = re.compile(r"\b(?:ask|certain|clear|clue|idea|knows?|me|sure)\}? \{which\}")
@@ -207,8 +210,9 @@ _QUESTION = re.compile(r"\b(?:ask|certain|clear|clue|idea|knows?|me|sure)\}? \{w
 _AGREES = re.compile(
     r"(?i)\{thing\}(?: \(?| isn['’]t )?(?:\{one:)?(?:comes|deserves|depends|eludes|escapes"
     r"|follows|has|helps|is|isn|lives|makes|matters|plays|remains|was|warrants)\b|\b(?:is|was) the \{thing\}"
+    r"|\b(?:add|confirm|get|have|post|send) it\b"
 )
-"""A verb in the singular."""
+"""A verb or a pronoun in the singular."""
 _BARE = ("who", "where", "when", "how")
 _ABOUT = re.compile(r"\b(?:about|on|of|for)\}? \{which\}")
 """Questions of one word, and words that don't go before them: nobody says `more on who`."""

@@ -47,7 +47,7 @@ _PLAIN = re.compile(
 )
 _PERCENT = re.compile(r"%?(?: (?:annual |yearly )?(?:interest|growth))?(?: (?:per year|per annum|a year))?")
 _AND = re.compile(
-    r",? and (?:(?:a|an|the) )?(?:[a-z-]+ ){1,3}(?:of )?\d+(?:[.,]\d+)*%?"
+    r",? and (?:(?:a|an|the) )?(?:[a-z-]+ ){0,2}(?P<noun>[a-z-]+) (?:of )?\d+(?:[.,]\d+)*%?"
     r"(?: ?(?:%UNITS))?(?=[\s.,?!]|$)".replace("%UNITS", "|".join(sorted(UNITS)))
 )
 _DETERMINED = re.compile(
@@ -87,7 +87,7 @@ def find_adjunct(text: str, one: Mention) -> Place | None:
     start, end, called_so = one.start, one.end, _count(text, one)
     if found is not None:
         more = _AND.match(text, stop)
-        called_so = found["noun"] if more is None else "numbers"
+        called_so = found["noun"] if more is None else f"{found['noun']} and {more['noun']}"
         stop = stop if more is None else more.end()
         start, end = first, stop
     elif one.type is ValueType.NUMBER:

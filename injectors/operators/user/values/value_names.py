@@ -53,9 +53,11 @@ _CALLED = {
     ValueType.FILE: "file name",
     ValueType.DURATION: "length",
 }
+_PLAINLY = (ValueType.NUMBER, ValueType.MONEY)
+"""What is called by its type where the sentence has no word for it: nobody says `the principal`."""
 _SITES = {
-    "place": ("location",),
-    "city": ("city", "city", "town", "location"),
+    "place": ("place", "location"),
+    "city": ("city", "town", "place", "location"),
 }
 """What people call places."""
 _UNIT = re.compile(r"\d[ -]?(second|minute|hour|day|night|week|month|year)s?\b")
@@ -73,9 +75,9 @@ _PLAIN = make_words(
     class color colour company cost country cuisine currency date dates day deadline deposit depth destination
     device diet dimensions distance dose drug duration fare fee flavor flavour game genre height hotel hour
     ingredient language length location medication mode model month movie museum name neighborhood number
-    numbers payment percentage player playlist price priority product quantity radius rating recipe region
-    restaurant room rooms salary school season shop size song speed sport station store street team
-    temperature time times title topic town unit university venue volume weight width year
+    numbers payment percentage player playlist price priority product quantity radius range rating recipe
+    region restaurant room rooms salary school season shop size song speed sport station store street team
+    temperature time times title topic town unit university values venue volume weight width year
     """
 )
 """Nouns of parameters that users say, too. Others they only take up from what they have said themselves."""
@@ -108,6 +110,8 @@ def name_open(
     elif thing in _CALLED_BY_NAME - {"name"}:
         thing = f"{NAME_OF}{thing}" if half is Half.TRAIN else f"{thing} name"
     counted = thing is not None and COUNTED.fullmatch(thing) is not None
+    if thing is not None and not counted and one.type in _PLAINLY and not _is_said(thing, text):
+        thing = _CALLED[one.type]
     if thing is None or not (counted or thing.startswith(NAME_OF) or _is_said(thing, text)):
         return None
     exact = rng.choice(_HOW_EXACT[half]) if coarse else ""
@@ -218,7 +222,7 @@ _ASKED = {
     ValueType.PLACE: ("which {}",),
     ValueType.NAME: ("which {}",),
     ValueType.MONEY: ("how much",),
-    ValueType.DURATION: ("how long",),
+    ValueType.DURATION: ("how long exactly",),
     ValueType.OPTION: ("which {}",),
     ValueType.ID: ("which one", "which one exactly"),
     ValueType.FILE: ("which one",),

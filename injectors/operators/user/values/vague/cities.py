@@ -61,9 +61,11 @@ def _find_town(  # noqa: PLR0911
             )
             return leave_out(place, text, GO_ON)
         gone = _cut(leave_out(Place(head, end, None), text, GO_ON | _ADVERBS), value)
-        if before != "in" or gone is None or one.text not in CITY_NAMES or local:
-            return gone
-        return Place(head, end, _is_around, thing="city", type=ValueType.PLACE, value=value).or_dropped(gone)
+        stays = gone is None or _THERE_IS.search(text[:head]) is not None
+        if gone is None or before != "in" or one.text not in CITY_NAMES or local:
+            return None if stays else gone
+        near = Place(head, end, _is_around, thing="city", type=ValueType.PLACE, value=value)
+        return near if stays else near.or_dropped(gone)
     told = _TOLD.match(text, end) is not None
     if before in ("of", "for") and one.text in CITY_NAMES and lead and lead not in _OF_NAME and not told:
         ways = _WAYS[before]
@@ -81,13 +83,16 @@ def _find_town(  # noqa: PLR0911
     if before == "to" and _NEAREST.search(text[:head]):
         return _cut(leave_out(Place(head, end, None), text, GO_ON), value)
     if before in ("to", "from") and _TRIPS.search(text[:head]) and lead not in _NEED_END:
-        called = "destination" if before == "to" else "starting point"
+        start = "departure city" if _FLIES.search(text) is not None else "starting point"
+        called = "destination" if before == "to" else start
         return _cut(leave_out(Place(head, end, None), text, GO_ON), value, called)
     return None
 
 
+_THERE_IS = re.compile(r"(?i)\b(?:if|whether) (?:there|you|they) [^.!?]*\Z")
+"""What says little without a place: `see if there is a psychologist`."""
 LOCAL = re.compile(
-    r"(?i)\b(?:near(?: me|by| here)|close by|around (?:here|me)|local"
+    r"(?i)\b(?:near(?: me|by| here| the)|close by|around (?:here|me)|local"
     r"|(?:in|around|near) (?:my|this) (?:area|city|place)"
     r"|within (?:a )?[\w.]+ (?:miles?|km|kilomet\w+|meters)|where I (?:am|live)|my location|from here)\b"
 )
@@ -117,6 +122,7 @@ _WAYS = {
 _ADVERBS = make_words("currently right")
 _TOLD = re.compile(r", (?:an?|known|that|the|where|which)\b")
 """What begins to explain the place behind it."""
+_FLIES = re.compile(r"(?i)\b(?:fly|flying|flights?|tickets?|trains?)\b")
 _NEED_END = make_words("comes coming distance far fly get goes going it move travel")
 _NEARBY = re.compile(
     r"\b(?:bars?|cafes?|clinics?|counselors?|dentists?|doctors?|gyms?|hotels?|museums?|parks?|pharmac\w+|places?"

@@ -53,7 +53,7 @@ def find_place(text: str, one: Mention) -> Place | None:
         end = part.end()
     if re.match(r"['’]s\b|[-/_@'’]\w|\w|%", text[end : end + 3]) or _IN_WORD.match(text[:start][-1:]):
         return None
-    if (one.type in _RANGED and _is_part(text, one)) or _is_weekday(one):
+    if (one.type in _RANGED and _is_part(text, one)) or _is_weekday(one) or _stays_there(text, one):
         return None
     if (ranged := _find_range(text, one)) is not None:
         return ranged
@@ -88,6 +88,17 @@ def _is_part(text: str, one: Mention) -> bool:
     if _SCALED.match(text, one.end) or _COMPOUND.match(text, one.end):
         return True
     return _COMPOUNDED.search(text, max(0, one.start - _LONGEST_UNIT), one.start) is not None
+
+
+def _stays_there(text: str, one: Mention) -> bool:
+    """Whether somebody is at the place, for which nobody says `near me`: `I'm staying in Rome`."""
+    return one.type in (ValueType.PLACE, ValueType.NAME) and _STAYS.search(text[: one.start]) is not None
+
+
+_STAYS = re.compile(
+    r"(?i)(?:['’]m|\b(?:am|based|born|live|lives|living|located|resid(?:e|es|ing)|stay|stays|staying))"
+    r"(?: (?:currently|now|right now|temporarily))? (?:at|around|in|near|on) (?:the )?\Z"
+)
 
 
 def _is_weekday(one: Mention) -> bool:

@@ -253,6 +253,10 @@ _FR_CONTRACTED = ("de", "du", "des", "au", "aux")
 _FR_OWNED = ("le", "la", "les", "un", "une", "mon", "ma", "ton", "ta", "votre", "cette", "ce")
 
 
+_FR_TOLD = re.compile(r" qu(?:e\b|['’])")
+"""Behind whom something is told: `écris à Florence que`."""
+
+
 def _find_french(text: str, one: Mention) -> Place | None:
     start, end, before = one.start, one.end, find_word_before(text, one.start)
     where_or_when = one.type in _WHERE_AND_WHEN
@@ -260,8 +264,9 @@ def _find_french(text: str, one: Mention) -> Place | None:
         start -= len(before) + 1
         before = find_word_before(text, start)
     owned = not where_or_when and before in _FR_OWNED
-    if one.type is ValueType.PLACE and _FR_ROUTE.search(text, max(0, start - 40), start):
-        return None  # Where one goes is no place where something is: `de Paris à Montréal`.
+    routed = _FR_ROUTE.search(text, max(0, start - 40), start) or _FR_TOLD.match(text, end)
+    if one.type is ValueType.PLACE and routed:
+        return None  # Where one goes, or who is told something, is no place where something is.
     reaches = one.type in (ValueType.NUMBER, ValueType.DURATION) and before == "à"
     if owned or reaches or before in _FR_CONTRACTED or not _is_apart(text, one):
         return None

@@ -43,8 +43,8 @@ def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Pl
     if limit is not None:
         return _find_budget(text, limit, start, end)
     each = find_next_word(text, end) in _EACH or re.match(r" (?:and|or|to) [$€£]?\d", text[end:])
-    if each:
-        return None
+    if each or one.text.endswith(("cents", "pence")):
+        return None  # Nobody says `some cents`.
     unit, ahead = one.text.rpartition(" ")[2], text[max(0, start - 40) : start]
     if unit.isalpha() and unit not in ("USD", "EUR", "GBP") and CONVERTED.search(ahead):
         asked = re.search(r"\bhow m", ahead, re.IGNORECASE) is not None
@@ -128,7 +128,7 @@ _AMOUNT_OF = re.compile(
 )
 _HAD = make_words("balance bill capital grant income price principal salary")
 """What everybody has one of: a tax on an income says nothing."""
-_WITH_AMOUNT = make_words("capital grant investment invoice loan mortgage")
+_WITH_AMOUNT = make_words("bill capital grant investment invoice loan mortgage")
 _WORKED_OUT = re.compile(r"\b(?:interest|invest\w*|return|tax|tip|value)\b", re.IGNORECASE)
 _EACH = make_words("a an each less more off per")
 _PAID = re.compile(

@@ -136,9 +136,10 @@ def _find_measured(  # noqa: PLR0911
         return None
     after = find_next_word(text, one.end)
     called = named = (one.thing or "").split()
-    if not called or called[-1] not in _MEASURED:
-        rate = _RATE.match(text, one.end)
-        called = (_BY_UNIT.get(after, "") if rate is None else _RATES[rate[1]]).split()
+    if (rate := _RATE.match(text, one.end)) is not None:
+        called = [_RATES[rate[1]]]
+    elif not called or called[-1] not in _MEASURED:
+        called = _BY_UNIT.get(after, "").split()
     if before and before in (one.thing or "").split():
         return _find_behind_noun(text, start, stop, before)
     if of is not None:
@@ -249,7 +250,7 @@ def _count(text: str, start: int, end: int, before: str, noun: str, *, few: bool
         return Place(start, end + 1, dropped="", called=_count_of(noun), value=(start, end))
     if before in DETERMINERS | {"of", "in"}:
         return _find_group(text, start, end) if before == "of" else None
-    if noun in _PEOPLE and not few:
+    if (noun in _PEOPLE and not few) or (noun == "shares" and _PRICED.search(text, end) is not None):
         return None
     two = text[start:end] in ("2", "two", "Two")
     if before == "by" or (before in ("with", "in") and not few):
@@ -276,7 +277,9 @@ def _find_group(text: str, start: int, end: int) -> Place | None:
     return Place(start - len(" of "), stop, dropped="", called="number of people", value=(start, end))
 
 
-_MANY_MORE = ("some", "a bunch of")
+_PRICED = re.compile(r"\b(?:at|for) [$€£]?\d")
+"""The price of an order, which is for exactly so many."""
+_MANY_MORE = ("some",)
 _MANY = make_words("cups gallons grams kilometers liters litres meters metres miles ounces pounds")
 _OWNED = make_words("add buy get got have need put use want")
 _PEOPLE = make_words("adults children guests passengers people persons seats travelers travellers")

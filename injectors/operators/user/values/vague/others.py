@@ -33,7 +33,7 @@ def find_other(text: str, one: Mention, start: int, end: int) -> Place | None:
     """The place of a language, or of a currency that money is turned into."""
     before = find_word_before(text, start)
     spoken = one.thing is None or "language" in one.thing
-    if one.text in LANGUAGES and before in ("in", "into", "to", "from"):
+    if one.text in LANGUAGES and before in ("in", "into", "to"):
         if spoken and (ends_clause(text, end) or find_next_word(text, end) in GO_ON):
             return withhold(start, end, list_unnamed("language"), "language")
         if before in ("to", "into") and (money := _CURRENCY.match(text, start)) is not None:

@@ -15,9 +15,9 @@ _STOP = re.compile(r"\s*(?:$|[;:!?)…\n]|[.,](?!\w))")
 _LONGEST = 24
 _NEEDS_MORE = re.compile(
     r"(?:['’](?:s|re|m)|\b(?:am|are|based|be|been|being|born|do|does|go|goes|happened|is|live|lived|lives"
-    r"|located|moved|need"
-    r"|put|headquartered|domiciled|stationed|housed|rooted|settled|situated"
-    r"|stay|staying|was|were|(?:arriv|beginn|com|depart|end|leav|return|start)ing)) $",
+    r"|located|moved|need|put|headquartered|domiciled|stationed|housed|rooted|settled|situated"
+    r"|living|resid(?:e|es|ing)|stay|staying|was|were"
+    r"|(?:arriv|beginn|com|depart|end|leav|return|start)ing)) $",
     re.IGNORECASE,
 )
 """Verbs that say nothing without what follows."""
@@ -85,7 +85,7 @@ def withhold(
     return Place(start, end, None, forms=forms, withholds=True, called=called, type=type, value=at)
 
 
-TOLD_LATER = ("I'll give you in a minute", "I'll name in a second", "I'll name when you ask")
+TOLD_LATER = ("I'll give you in a minute", "I'll tell you in a second")
 """How a phrase ends of a thing that the user is going to tell."""
 
 
@@ -106,7 +106,7 @@ def list_unnamed(noun: str) -> tuple[str, ...]:
     if noun in ("drug", "medicine"):
         return ("my medication", "this medication", f"this {noun}")
     article = "an" if noun[0] in "aeiou" else "a"
-    forms = [f"this {noun}", f"{article} {noun} I have in mind", *list_told_later(noun)]
+    forms = [f"this {noun}", *(list_told_later(noun) if noun not in _SITES else ())]
     if noun in _OWNED:
         forms.insert(0, f"my {noun}")
     if noun in _MAKERS:
@@ -116,6 +116,8 @@ def list_unnamed(noun: str) -> tuple[str, ...]:
     return tuple(forms)
 
 
+_SITES = frozenset("city country place region state town".split())
+"""Where something is: nobody says `in a city I'll give you in a minute`."""
 _LIKED = frozenset("album book movie player podcast restaurant song team".split())
 _MAKERS = frozenset("actor artist author band composer designer director painter singer".split())
 _OWNED = frozenset("bank club gym medication school team university".split())

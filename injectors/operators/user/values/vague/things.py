@@ -203,7 +203,7 @@ _WORK = re.compile(r"\b(?:assign|bug|commit|issue|meeting|project|report|review|
 
 def find_file(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     folder = re.search(r"\.\w{1,8}$", one.text) is None
-    if "://" in one.text or qualifies(text, end) or before == "as":
+    if "://" in one.text or qualifies(text, end) or before == "as" or _INITIALS.fullmatch(one.text):
         return None
     if before in ("file", "folder", "directory"):
         start -= len(before) + 1
@@ -218,6 +218,10 @@ def find_file(text: str, one: Mention, start: int, end: int, before: str) -> Pla
         forms = (f"one of my {noun}s", f"one of those {noun}s", f"a {noun} of mine", f"that {noun} of mine")
         return Place(start, end, None, thing=noun, forms=forms, withholds=True, called=f"{noun} name")
     return Place(start, end, _has_thing, thing=noun, forms=forms, called="file name")
+
+
+_INITIALS = re.compile(r"[A-Z]\.[A-Z]")
+"""What is no file, though its end is one's: `Washington D.C.`"""
 
 
 def find_email(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:

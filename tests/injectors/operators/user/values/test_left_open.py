@@ -24,6 +24,8 @@ STOCK = (tool("look_up", symbol=TEXT),)
 LAB = (tool("weigh", compound=TEXT),)
 CALLS = (tool("call", duration_minutes=NUMBER),)
 CLOCK = (tool("ring", time=TEXT),)
+ITEMS = (tool("search", item=TEXT),)
+SHAPES = (tool("calculate", base=NUMBER, height=NUMBER, tosses=NUMBER),)
 RESULTS = (tool("measure", unit=TEXT, compound=TEXT),)
 DEVICES = (tool("set", volume=NUMBER, temperature=NUMBER, order_id=TEXT, person_age=NUMBER),)
 
@@ -114,6 +116,11 @@ def test_such_values_are_left_open(tools: tuple[ToolSchema, ...], text: str, val
         (CALLS, "Set up a call of 1 hour and 30 minutes with us.", "1 hour"),
         (PLACES, "Come back on May 14, please, a week later than planned.", "May 14"),
         (CLOCK, "Ring at 8 in the morning and at 9 in the evening.", "8 in the morning"),
+        (PLACES, "I'm currently residing in Boston, find me a doctor.", "Boston"),
+        (PLACES, "I'm at Union Square, find me a doctor nearby.", "Union Square"),
+        (SHOP, "Buy 50 shares at $180 today.", "50"),
+        (SHAPES, "What is the probability of exactly 3 heads in 8 tosses?", "8"),
+        (ITEMS, "Look for laptops from Lenovo between $500 and $900.", "laptops"),
     ],
 )
 def test_what_a_sentence_needs_stays(tools: tuple[ToolSchema, ...], text: str, odd: str) -> None:
@@ -218,3 +225,13 @@ def test_most_messages_say_that_a_value_is_open() -> None:
 def _speaks(draw: dict[str, Any]) -> bool:
     """Whether a remark of a pack stands in it."""
     return any(re.search("#(?:offer|note|lack|within)-", entry) for entry in draw["phrases"])
+
+
+def test_initials_are_no_file() -> None:
+    files = (tool("find", file_name=TEXT, city=TEXT),)
+    assert not any("file" in after for after in shown_in("Find a hotel in Washington D.C. please.", files))
+
+
+def test_a_calculation_is_told_which_number_is_missing() -> None:
+    found = shown_in("Calculate the area of a triangle with base 10 and height 5.", SHAPES)
+    assert found and all("base and height" in after.lower() for after in found)
