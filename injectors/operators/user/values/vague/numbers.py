@@ -31,7 +31,7 @@ from crosswind.injectors.values.english_amounts import list_decades, list_rounde
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
-_SERIES = make_words("first last latest next past previous top")
+_SERIES = make_words("coming first following last latest next past previous top upcoming")
 _COUNTED = re.compile(
     r" (?:(?:[a-z]+est|best|big|consecutive|different|first|large|medium|more|new|news|old|other|random"
     r"|recent|similar|small|top|unique|[A-Z][a-z]+"
@@ -250,7 +250,7 @@ def _count(text: str, start: int, end: int, before: str, noun: str, *, few: bool
         return Place(start, end + 1, dropped="", called=_count_of(noun), value=(start, end))
     if before in DETERMINERS | {"of", "in"}:
         return _find_group(text, start, end) if before == "of" else None
-    if (noun in _PEOPLE and not few) or (noun == "shares" and _PRICED.search(text, end) is not None):
+    if before in _DETERMINED or (noun in _PEOPLE and not few) or (noun == "shares" and _PRICED.search(text, end) is not None):
         return None
     two = text[start:end] in ("2", "two", "Two")
     if before == "by" or (before in ("with", "in") and not few):
@@ -279,6 +279,8 @@ def _find_group(text: str, start: int, end: int) -> Place | None:
 
 _PRICED = re.compile(r"\b(?:at|for) [$€£]?\d")
 """The price of an order, which is for exactly so many."""
+_DETERMINED = make_words("all only other others remaining same")
+"""Words before a number that says how many there are, not how many are wanted: `the other two sides`."""
 _MANY_MORE = ("some",)
 _MANY = make_words("cups gallons grams kilometers liters litres meters metres miles ounces pounds")
 _OWNED = make_words("add buy get got have need put use want")

@@ -342,6 +342,8 @@ MANY = (
         ),
         ("¿A qué hora abre el Prado el 3 de mayo?", "alguien|persona"),
         ("Mi coche tiene la matrícula 4182 KXB, cita el 3 de mayo.", "alguien|persona"),
+        ("What will the weather be like in the upcoming 7 days in Oslo?", "upcoming a"),
+        ("Give me the lengths of the other two sides, say 3 rooms in Oslo.", "other a|other sides"),
         ("请把412.50元的发票发给王芳。", "之前|上回"),
         ("12点提醒我开会。", "下午"),
         ("8月21日の大人2枚のチケットを買ってください。", "数枚"),
