@@ -22,9 +22,9 @@ from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.parameters import ValueType
 
 NAME = "user.ambiguous"
-_NAMED, _WITHIN, _NOTES, _LACKS, _TAIL = 0.93, 0.3, 0.45, 0.35, 0.25
-"""How often the user names what is open; and of these, how often in brackets behind the value, as what is
-still to be decided, as what they haven't got, and at the end of the last sentence."""
+_WITHIN, _NOTES, _LACKS, _TAIL = 0.3, 0.45, 0.35, 0.25
+"""How often the user says it in brackets behind the value, as what is still to be decided, as what they
+haven't got, and at the end of the last sentence."""
 _BREAKS = ("", "", "", "\n", "\n\n")
 """What separates a sentence from the message before it; empty: what the text asks for."""
 
@@ -57,7 +57,7 @@ def draw_remark(
     draw = _Draw(target, rng, setting, thing, type, asked, coarse)
     if thing is None and Asked.CALCULATE in asked:
         return None
-    if english and (thing is None or not (Asked.CALCULATE in asked or rng.chance(_NAMED))):
+    if english and thing is None:
         found = draw.draw("offer", lambda entry: not _is_named(entry))
         return (
             None if found is None else Remark([edit, _append(target, rng, setting, edit, found[0])], found[1])

@@ -75,9 +75,9 @@ _PLAIN = make_words(
     class color colour company cost country cuisine currency date dates day deadline deposit depth destination
     device diet dimensions distance dose drug duration fare fee flavor flavour game genre height hotel hour
     ingredient language length location medication mode model month movie museum name neighborhood number
-    numbers payment percentage player playlist price priority product quantity radius range rating recipe
-    region restaurant room rooms salary school season shop size song speed sport station store street team
-    temperature time times title topic town unit university values venue volume weight width year
+    numbers payment percentage place player playlist price priority product quantity radius range rating
+    recipe region restaurant room rooms salary school season shop size song speed sport station store street
+    team temperature time times title topic town unit university values venue volume weight width year
     """
 )
 """Nouns of parameters that users say, too. Others they only take up from what they have said themselves."""

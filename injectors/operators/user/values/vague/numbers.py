@@ -250,7 +250,11 @@ def _count(text: str, start: int, end: int, before: str, noun: str, *, few: bool
         return Place(start, end + 1, dropped="", called=_count_of(noun), value=(start, end))
     if before in DETERMINERS | {"of", "in"}:
         return _find_group(text, start, end) if before == "of" else None
-    if before in _DETERMINED or (noun in _PEOPLE and not few) or (noun == "shares" and _PRICED.search(text, end) is not None):
+    if (
+        before in _DETERMINED
+        or (noun in _PEOPLE and not few)
+        or (noun == "shares" and _PRICED.search(text, end) is not None)
+    ):
         return None
     two = text[start:end] in ("2", "two", "Two")
     if before == "by" or (before in ("with", "in") and not few):

@@ -90,7 +90,7 @@ TOLD_LATER = ("I'll give you in a minute", "I'll tell you in a second")
 
 
 def list_told_later(noun: str) -> tuple[str, ...]:
-    """Words for a thing that the user is going to tell: the sentence ends with them."""
+    """Words for a measure that the user is going to tell: the sentence ends with them."""
     article = "an" if noun[0] in "aeiou" else "a"
     return tuple(f"{article} {noun} {later}" for later in TOLD_LATER)
 
@@ -106,7 +106,7 @@ def list_unnamed(noun: str) -> tuple[str, ...]:
     if noun in ("drug", "medicine"):
         return ("my medication", "this medication", f"this {noun}")
     article = "an" if noun[0] in "aeiou" else "a"
-    forms = [f"this {noun}", *(list_told_later(noun) if noun not in _SITES else ())]
+    forms = [f"this {noun}"]
     if noun in _OWNED:
         forms.insert(0, f"my {noun}")
     if noun in _MAKERS:
@@ -116,8 +116,6 @@ def list_unnamed(noun: str) -> tuple[str, ...]:
     return tuple(forms)
 
 
-_SITES = frozenset("city country place region state town".split())
-"""Where something is: nobody says `in a city I'll give you in a minute`."""
 _LIKED = frozenset("album book movie player podcast restaurant song team".split())
 _MAKERS = frozenset("actor artist author band composer designer director painter singer".split())
 _OWNED = frozenset("bank club gym medication school team university".split())
