@@ -16,8 +16,7 @@ ECHOES = """
 QUERIES = [*ECHOES, *"query filter criteria searched selection lookup scope matched_on asked_for".split()]
 """Fields that hold what was asked for, of a call that changes something and of one that reads."""
 CALLED = """
-    command operation action method function procedure task routine invoked executed tool verb instruction
-    call rpc
+    command operation action method function procedure task invoked executed tool call rpc
 """.split()
 """Fields that hold the name of the call that was carried out."""
 SELF = "href self url_path uri path resource ref permalink endpoint canonical".split()
@@ -37,9 +36,7 @@ READINGS = "readings signals values measurements channels points telemetry sampl
 LABELS = "display_name label caption heading headline shown_as".split()
 NAMES = "display_name label title caption shown_as list_name".split()
 """Fields of a name for display, of one record and of each of a list."""
-SUFFIXES = """
-    display formatted label pretty str readable printed fmt shown human caption
-""".split()
+SUFFIXES = "display formatted label readable printed fmt str string".split()
 """Behind a field's name: what it holds as a text for people."""
 JOINED = "display list joined csv line".split()
 """The same for a list of words in one text."""

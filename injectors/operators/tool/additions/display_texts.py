@@ -71,10 +71,10 @@ def display(key: str, value: Any, style: int, currency: Any = None) -> str | Non
 
 def is_readable(value: float) -> bool:
     """Whether people read the figure as digits: it is finite, and not too long."""
-    return abs(value) <= LARGEST
+    return abs(value) <= LARGEST and len(repr(value)) <= MOST_DIGITS
 
 
-LARGEST = 1e15
+LARGEST, MOST_DIGITS = 1e15, 12
 
 
 def _group(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -145,7 +146,7 @@ class _Fields:
 
     def _draw_entries(self, part: str, setting: Setting | None = None) -> list[Named]:
         fitting = list_fitting(setting or self._setting, OPERATOR, part)
-        if AMISS.search(self._text):
+        if AMISS.search(self._text) or _STATE.search(self._text):
             fitting = tuple(one for one in fitting if one[1].key not in _WELL)
         unmet = [one for one in fitting if one[0] not in self._met] or list(fitting)
         return shuffle_entries(self._rng, unmet, self._setting.entries)
@@ -258,7 +259,8 @@ class _Fields:
 SLACK = 1.3
 """How far the last field may go beyond the room."""
 _WELL = frozenset("status success result ok error errors warnings status_code code completed done".split())
-"""Fields that say that a call went well: none beside an answer that speaks of an error."""
+"""Fields that say that a call went well: none beside an answer that speaks of an error, or has a state."""
+_STATE = re.compile(r'"(?:\w*_)?(?:state|status)"', re.IGNORECASE)
 ENVELOPES = """
     meta _meta metadata response_metadata header info response_info diagnostics trace_info stats timing debug
     transport telemetry runtime server_info envelope system context execution profile
@@ -272,7 +274,7 @@ ENVELOPE_KINDS = {
     ),
     "duration": frozenset(
         """took duration execution_time exec_seconds elapsed latency processing_time response_time
-        handled_in runtime db_ms queued_for wait_time cpu_time lookup_time pending_for""".split()
+        handled_in runtime db_ms wait_time cpu_time lookup_time""".split()
     ),
     "outcome": frozenset({"status", "success", "result", "ok", "status_code", "code", "completed", "done"}),
     "place": frozenset(

@@ -132,7 +132,7 @@ def _tell_change(target: ToolResultTarget) -> Iterator[str]:
     done = PARTICIPLES.get(verb)
     if verb in READING:
         if noun and target.text.lstrip()[:1] == "{":
-            yield from (f"{noun.capitalize()} {one}" for one in ("retrieved", "found", "loaded"))
+            yield from (f"{noun.capitalize()} {one}" for one in ("retrieved", "found"))
             yield from (f"{noun.capitalize()} read successfully.", f"Here is the {noun}.", f"Fetched {noun}.")
             yield from ("Success", "Query successful")
     elif done and noun:
@@ -145,8 +145,8 @@ def _tell_change(target: ToolResultTarget) -> Iterator[str]:
 def _cut_prepositions(words: Sequence[str]) -> list[str]:
     """The noun of a tool's name, without what follows it: `stock order` of `place_stock_order_by_id`."""
     for at, word in enumerate(words):
-        if word in _PREPOSITIONS:
-            return [] if at == 0 else list(words[:at])
+        if word in _PREPOSITIONS or word == "based":
+            return list(words[:at])
     return list(words)
 
 
