@@ -14,6 +14,7 @@ from crosswind.injectors.stacks.errors import LOGINS, draw_error, logs_in
 from crosswind.injectors.stacks.kinds import read_arguments
 from crosswind.injectors.stacks.model import ErrorKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolClass, ToolResultTarget
+from crosswind.injectors.text.json_payload import parse_json
 from crosswind.injectors.text.languages import UNABLE
 
 
@@ -23,7 +24,7 @@ from crosswind.injectors.text.languages import UNABLE
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (6), named there as future work; the form is ours",
     effect=Effect.REPLACES,
-    version=8,
+    version=9,
 )
 class Prerequisite:
     """An error that another tool has to be called first stands in place of the result. It says what is
@@ -33,7 +34,7 @@ class Prerequisite:
     Severity: the probability that an eligible call fails so. What has to come first is another tool of the
     session's that brings what the call takes: the login of the same system, or what lists, finds or gets the
     things whose id the call needs. It only reads or logs in; what reads can be called with what the agent
-    has: it needs no argument, or only those of the failed call. The same tool is named until it has been
+    has: it needs no argument, or only those of the failed call, of earlier ones and of their results. The same tool is named until it has been
     called; from then on no call of the failed tool asks for it. No two tools ask for each other.
     Where there is no such tool, the result stays as it is, and the event says so. A single call never fails
     more often than the session's bounds allow: after that it succeeds when made again, in any case.
@@ -88,13 +89,24 @@ def _rank(tool: ToolSchema, key: str) -> float:
 
 
 def _may_come_first(tool: ToolSchema, target: ToolResultTarget) -> bool:
-    """Whether a tool logs in, or only reads and needs no argument besides those of the target's call."""
+    """Whether a tool logs in, or only reads and needs no argument besides those that the agent has."""
     if tool.name == target.tool:
         return False
     return logs_in(tool.name) or (
-        _needs(tool) <= read_arguments(target).keys()
+        _needs(tool) <= read_arguments(target).keys() | _find_known(target)
         and classify(tool.name, schemas=target.tools) is ToolClass.READ_ONLY
     )
+
+
+def _find_known(target: ToolResultTarget) -> set[str]:
+    """The names of what the agent has been told by an earlier result, or has told a call."""
+    known: set[str] = set()
+    for one in target.branch.earlier:
+        if isinstance(one, ToolResult):
+            for text in (one.call.arguments, one.text):
+                value = parse_json(text)
+                known.update(value if isinstance(value, dict) else ())
+    return known
 
 
 def _find_kind(first: ToolSchema, target: ToolResultTarget) -> ErrorKind:

@@ -57,6 +57,21 @@ def test_what_it_names_is_declared_only_reads_and_needs_no_more_than_the_call_ga
     assert named == {"find_patients"}
 
 
+def test_what_it_names_may_take_what_an_earlier_call_was_given_or_brought() -> None:
+    tools = [declare("get_ward", ["ward_id"]), declare("list_patients", ["ward_id"]), TOOLS[3]]
+    ward = call("get_ward", {"ward_id": "W1"}, '{"beds": 4}', 0)
+    brought = call("get_invoice", {"invoice_id": "I1"}, '{"ward_id": "W1"}', 0)
+
+    def named(before: list[dict[str, Any]]) -> set[str | None]:
+        given = conversation([*before, *read(1)], tools)
+        plans = (plan_of(PROFILE.format(1), seed) for seed in range(40))
+        last = [perturb_messages(plan, given, {}).new[-1] for plan in plans]
+        return {next((each.draw["first"] for each in one.decisions), None) for one in last}
+
+    assert "list_patients" in named(ward) and "list_patients" in named(brought)
+    assert "list_patients" not in named([])
+
+
 def test_a_call_of_what_it_names_lifts_it_for_every_call_of_the_tool() -> None:
     lifted = 0
     for seed in range(60):
