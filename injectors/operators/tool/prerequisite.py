@@ -28,16 +28,17 @@ from crosswind.injectors.text.languages import UNABLE
 )
 class Prerequisite:
     """An error that another tool has to be called first stands in place of the result. It says what is
-    missing (the orders, a login) and what brings it. Where nobody has said what the
-    login takes, the session has expired: an agent that cannot log in makes the call again.
+    missing (the orders, a login) and what brings it. Where nobody has said what the login takes, the
+    session has expired: an agent that cannot log in makes the call again.
 
-    Severity: the probability that an eligible call fails so. What has to come first is another tool of the
-    session's that brings what the call takes: the login of the same system, or what lists, finds or gets the
-    things whose id the call needs. It only reads or logs in; what reads can be called with what the agent
-    has: it needs no argument, or only those of the failed call, of earlier ones and of their results. The same tool is named until it has been
-    called; from then on no call of the failed tool asks for it. No two tools ask for each other.
-    Where there is no such tool, the result stays as it is, and the event says so. A single call never fails
-    more often than the session's bounds allow: after that it succeeds when made again, in any case.
+    Severity: the probability that an eligible call fails so. What has to come first is another tool of
+    the session's that brings what the call takes: the login of the same system, or what lists, finds or
+    gets the things whose id the call needs. It only reads or logs in; what reads can be called with what
+    the agent has: it needs no argument, or only those of the failed call, of earlier ones and of their
+    results. The same tool is named until it has been called; from then on no call of the failed tool asks
+    for it. No two tools ask for each other. Where there is no such tool, the result stays as it is, and
+    the event says so. A single call never fails more often than the session's bounds allow: after that it
+    succeeds when made again, in any case.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
