@@ -80,7 +80,7 @@ class ToolList(tuple[ToolSchema, ...]):
         return tools if isinstance(tools, ToolList) else ToolList(tools)
 
     def __reduce__(self) -> tuple[type[Self], tuple[tuple[ToolSchema, ...]]]:
-        # What is cached is left behind: it is worked out anew where the list is read.
+        # Without what is cached: the process that reads the list computes its own.
         return type(self), (tuple(self),)
 
     @cached_property

@@ -65,11 +65,9 @@ def find_prerequisite(target: ToolResultTarget) -> ToolSchema | None:
     calls = [one.call.name for one in target.branch.earlier if isinstance(one, ToolResult)]
     before = set(calls[: calls.index(target.tool)] if target.tool in calls else calls)
     own = next((tool for tool in target.tools if tool.name == target.tool), ToolSchema(target.tool, "", {}))
-    others = [
-        tool
-        for tool in target.tools
-        if tool.name not in before and _may_come_first(tool, target) and _leads_to(tool, own)
-    ]
+    leading = [tool for tool in target.tools if tool.name not in before and _leads_to(tool, own)]
+    has = read_arguments(target).keys() | _find_known(target) if leading else set()
+    others = [tool for tool in leading if _may_come_first(tool, target, has)]
     rank, first = min(
         ((_rank(tool, target.branch.key), tool) for tool in others),
         key=lambda one: (one[0], one[1].name),
@@ -89,13 +87,12 @@ def _rank(tool: ToolSchema, key: str) -> float:
     return place if _needs(tool) else place / 4
 
 
-def _may_come_first(tool: ToolSchema, target: ToolResultTarget) -> bool:
-    """Whether a tool logs in, or only reads and needs no argument besides those that the agent has."""
+def _may_come_first(tool: ToolSchema, target: ToolResultTarget, has: set[str]) -> bool:
+    """Whether a tool logs in, or only reads and needs no argument besides those that the agent `has`."""
     if tool.name == target.tool:
         return False
     return logs_in(tool.name) or (
-        _needs(tool) <= read_arguments(target).keys() | _find_known(target)
-        and classify(tool.name, schemas=target.tools) is ToolClass.READ_ONLY
+        _needs(tool) <= has and classify(tool.name, schemas=target.tools) is ToolClass.READ_ONLY
     )
 
 
