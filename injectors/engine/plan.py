@@ -27,7 +27,7 @@ from crosswind.injectors.guard.tool_classes import (
 )
 from crosswind.injectors.identity import slot_line
 from crosswind.injectors.operator import Operator, Registered
-from crosswind.injectors.packs.load import list_versions
+from crosswind.injectors.packs.editions import list_versions
 from crosswind.injectors.profiles.load import Companion, Compose, Profile, ProfileError
 from crosswind.injectors.profiles.schedule import ALWAYS, STAGES, WHOLE, When, Window
 from crosswind.injectors.seeded_random import GENERATOR, SeededRandom, draw_once

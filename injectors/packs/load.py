@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from crosswind.injectors.packs.model import Pack, parse, read_name
-from crosswind.injectors.packs.parts import BORROWED, ENGLISH_GENERAL, OPERATORS, Domain
+from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.text.languages import Language
 
 _FOLDER = Path(__file__).parent
@@ -93,7 +93,6 @@ def use_texts(texts: Mapping[str, str], folder: Path | None = None) -> None:
     if texts != OWN.texts:
         packs = {read_name(name): _parse_own(name, text, folder) for name, text in texts.items()}
         OWN.packs, OWN.texts, OWN.turn = packs, texts, OWN.turn + 1
-        list_versions.cache_clear()
     OWN.folder = folder
 
 
@@ -122,18 +121,3 @@ def load_all() -> list[Pack]:
     return [
         pack for language in Language for domain in Domain if (pack := load(language, domain)) is not None
     ]
-
-
-@cache
-def list_versions(operators: frozenset[str]) -> tuple[str, ...]:
-    """The packs with phrases that these operators draw, as plans list them: `Pack.edition`."""
-    if all({name, *BORROWED.get(name, ())}.isdisjoint(OPERATORS) for name in operators):
-        return ()
-    packs = load_all()
-    return tuple(pack.edition for pack in packs if any(_draws_from(pack, name) for name in operators))
-
-
-def _draws_from(pack: Pack, operator: str) -> bool:
-    if operator in ENGLISH_GENERAL and (pack.language, pack.domain) != (Language.EN, Domain.GENERAL):
-        return False
-    return not {operator, *BORROWED.get(operator, ())}.isdisjoint(pack.operators)

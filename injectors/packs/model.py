@@ -107,12 +107,7 @@ class Pack:
     @property
     def edition(self) -> str:
         """Name, version and the beginning of the digest: `en/travel@1:9f2c8e1a4b7d`."""
-        return f"{self.name}@{self.version}:{self.digest[:12]}"
-
-    @cached_property
-    def operators(self) -> frozenset[str]:
-        """Those that its entries are for."""
-        return frozenset(entry.operator for entry in self.entries)
+        return name_edition(self.name, self.version, self.digest)
 
     def select(self, operator: str, part: str, half: Half) -> Sequence[Entry]:
         """The entries of a part's half, in the file's order."""
@@ -132,7 +127,7 @@ class Pack:
         return found
 
 
-_read_header = msgspec.json.Decoder(Header).decode
+read_header = msgspec.json.Decoder(Header).decode
 _read_entry = msgspec.json.Decoder(Entry).decode
 
 
@@ -140,7 +135,7 @@ def parse(raw: bytes) -> tuple[Pack | None, list[Problem]]:
     """The pack in a file's bytes, without the lines that can't be read; None without a header that can."""
     first, *rest = raw.split(b"\n")
     try:
-        header = _read_header(first)
+        header = read_header(first)
         language, domain = read_name(header.pack)
     except (ValueError, msgspec.MsgspecError) as error:
         return None, [Problem(1, f"{error}: the first line is a header: {_HEADER}")]
@@ -155,6 +150,11 @@ def parse(raw: bytes) -> tuple[Pack | None, list[Problem]]:
         entries=tuple(entry for _, entry in entries),
         lines=tuple(line for line, _ in entries),
     ), [Problem(line, what) for line, found in read if not isinstance(found, Entry) for what in found]
+
+
+def name_edition(name: str, version: int, digest: str) -> str:
+    """A pack's edition, by which plans name it."""
+    return f"{name}@{version}:{digest[:12]}"
 
 
 def read_name(name: str) -> tuple[Language, Domain]:

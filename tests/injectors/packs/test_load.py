@@ -14,12 +14,13 @@ from crosswind.injectors.cli.examples import sample_for
 from crosswind.injectors.conversation import ToolList, ToolSchema
 from crosswind.injectors.operators.phrases import list_about
 from crosswind.injectors.packs.draw import make_setting
+from crosswind.injectors.packs.editions import _list_versions, list_versions
 from crosswind.injectors.packs.load import (
     OWN,
     PackError,
-    list_versions,
     load,
     load_all,
+    load_shipped,
     shipped_files,
     use_folder,
 )
@@ -71,6 +72,18 @@ def test_a_draw_names_no_pack_that_a_plan_does_not_list(name: str) -> None:
     named = {phrase.partition("#")[0] for draw in draws if draw for phrase in draw.get("phrases", ())}
     assert named <= listed
     assert bool(listed) == (name in OPERATORS or name in BORROWED)
+
+
+def test_editions_are_listed_without_a_pack_being_loaded() -> None:
+    operators = frozenset(OPERATORS)
+    _list_versions.cache_clear()
+    load_shipped.cache_clear()
+    listed = list_versions(operators)
+    assert load_shipped.cache_info().currsize == 0
+    assert set(listed) <= {pack.edition for pack in load_all()}
+    assert {one.partition("@")[0] for one in listed} == {
+        pack.name for pack in load_all() if any(entry.operator in OPERATORS for entry in pack.entries)
+    }
 
 
 def test_an_interaction_pattern_lists_the_pack_that_it_draws_from() -> None:
