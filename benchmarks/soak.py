@@ -1,7 +1,8 @@
 """Memory of one worker: `python -m benchmarks.soak`; prints its figures beside its settings.
 
-First thousands of streams are held open at once, with noise and strict recording on; then comes a long run of
-turns, plain and streamed, in sessions that come and go: its memory must level off.
+First thousands of connections are idle; then thousands of streams are held open at once, with noise and
+strict recording on; then comes a long run of turns, plain and streamed, in sessions that come and go: its
+memory must level off.
 """
 
 from __future__ import annotations
@@ -85,6 +86,15 @@ def open_client() -> aiohttp.ClientSession:
     )
 
 
+async def open_idle(port: int, process: Process, count: int) -> float:
+    """Memory with so many connections on which nothing was sent, in MB."""
+    opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(count)]
+    held = process.rss_mb()
+    for _, writer in opened:
+        writer.close()
+    return held
+
+
 async def open_streams(
     client: Client, process: Process, going: asyncio.Event, count: int, text: str
 ) -> tuple[float, float]:
@@ -114,13 +124,15 @@ async def soak(client: Client, process: Process, share: int, clients: int, text:
     return marks
 
 
-async def measure(streams: int, turns: int, clients: int, text_bytes: int, profile: str, place: Path) -> None:
+async def measure(
+    connections: int, streams: int, turns: int, clients: int, text_bytes: int, profile: str, place: Path
+) -> None:
     text = ("Please check order W17 for 120.50 by Monday. " * (text_bytes // 45 + 1))[:text_bytes]
-    going, port = asyncio.Event(), free_port()
+    going, port, control = asyncio.Event(), free_port(), free_port()
     async with ScriptedProvider(make_reply(going), keep=False) as provider:
         command = [
             *(sys.executable, "-m", "crosswind.gateway.cli", "serve", "--upstream", provider.base_url),
-            *("--port", str(port), "--control-port", str(free_port()), "--profile", profile),
+            *("--port", str(port), "--control-port", str(control), "--profile", profile),
             *("--store", f"sqlite:///{place}/store.db"),
         ]
         environment = {
@@ -130,12 +142,14 @@ async def measure(streams: int, turns: int, clients: int, text_bytes: int, profi
         }
         probe = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
         log, url = place / "gateway.log", f"http://127.0.0.1:{port}"
-        with run_server(command, port=port, probe=probe, log=log, environment=environment) as process:
-            idle = process.rss_mb()
+        # The control plane answers last: all is imported then.
+        with run_server(command, port=control, probe=probe, log=log, environment=environment) as process:
+            click.echo(f"after the start {process.rss_mb():.0f} MB; ", nl=False)
+            click.echo(f"{connections} idle connections {await open_idle(port, process, connections):.0f} MB")
             async with open_client() as http:
                 held, after = await open_streams(Client(http, url), process, going, streams, text)
-            click.echo(f"idle {idle:.0f} MB; {streams} open streams {held:.0f} MB; after them {after:.0f} MB")
-            begun, share = time.monotonic(), turns // clients // TURNS // MARKS
+            click.echo(f"{streams} open streams {held:.0f} MB; after them {after:.0f} MB")
+            begun, share = time.monotonic(), -(-turns // (clients * TURNS * MARKS))
             async with open_client() as http:
                 marks = await soak(Client(http, url), process, share, clients, text)
             took = time.monotonic() - begun
@@ -144,13 +158,14 @@ async def measure(streams: int, turns: int, clients: int, text_bytes: int, profi
 
 
 @click.command()
+@click.option("--connections", default=10_000, show_default=True, help="Idle connections.")
 @click.option("--streams", default=2000, show_default=True, help="Streams that are open at once.")
 @click.option("--turns", default=20_000, show_default=True, help="Turns of the soak.")
 @click.option("--clients", default=50, show_default=True, help="Connections of the soak.")
 @click.option("--text-bytes", default=2000, show_default=True, help="New text of each turn.")
 @click.option("--profile", default="noisyagent", show_default=True)
-def main(streams: int, turns: int, clients: int, text_bytes: int, profile: str) -> None:
-    """Memory of one worker with many open streams, and over a long run."""
+def main(connections: int, streams: int, turns: int, clients: int, text_bytes: int, profile: str) -> None:
+    """Memory of one worker with many idle connections, with many open streams, and over a long run."""
     allow_many_connections()
     click.echo(
         f"{platform.machine()}, Python {platform.python_version()}; one worker, strict recording, "
@@ -159,7 +174,7 @@ def main(streams: int, turns: int, clients: int, text_bytes: int, profile: str) 
     )
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         try:
-            asyncio.run(measure(streams, turns, clients, text_bytes, profile, Path(folder)))
+            asyncio.run(measure(connections, streams, turns, clients, text_bytes, profile, Path(folder)))
         except DidNotStart as error:
             raise click.ClickException(str(error)) from None
 
