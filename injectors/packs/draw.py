@@ -205,13 +205,21 @@ def _find_shelf(
 
 @lru_cache(256)
 def _fit(shelf: Shelf, setting: Setting) -> Fitting:
-    said, served = (read_words(words, setting.language) for words in (setting.opening, setting.tools))
-    fitting = shelf.about.without | shelf.about.find(said) | shelf.about.find(served)
-    fitting &= ~shelf.served_by.find(served)
+    said = read_words(setting.opening, setting.language)
+    by_tools, served = _find_by_tools(shelf, setting.tools, setting.language)
+    fitting = (shelf.about.without | shelf.about.find(said) | by_tools) & ~served
     if setting.address is not None:
         by_address = shelf.group(_ADDRESS)
         fitting &= by_address.get(None, 0) | by_address.get(setting.address, 0)
     return Fitting(shelf, fitting, shelf.list(fitting))
+
+
+@lru_cache(1024)
+def _find_by_tools(shelf: Shelf, tools: frozenset[str], language: Language) -> tuple[int, int]:
+    """The entries about what the tools' words speak of, and those that ask for what a tool does. Cached:
+    conversations with the same tools begin again and again, and the tools have many words."""
+    served = read_words(tools, language)
+    return shelf.about.find(served), shelf.served_by.find(served)
 
 
 _ADDRESS = attrgetter("address")
