@@ -17,7 +17,7 @@ from crosswind.injectors.packs.load import OWN, load
 from crosswind.injectors.packs.model import SLOT, Entry, Named, Pack, list_slots
 from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain
 from crosswind.injectors.packs.shelf import Shelf
-from crosswind.injectors.packs.stems import REMEMBERED, list_words, read_words
+from crosswind.injectors.packs.stems import REMEMBERED, list_words, read_said, read_words
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import EntryWeights, Half
 from crosswind.injectors.text.languages import Language
@@ -33,8 +33,8 @@ class Setting(msgspec.Struct, frozen=True, gc=False):
     language: Language
     domain: Domain
     half: Half
-    opening: frozenset[str]
-    """The words of how its user opened it, in lower case; of a language that joins words the text, too."""
+    opening: str
+    """What its user opened it with, or what else tells what it is about."""
     tools: frozenset[str]
     """The words of its tools' names and descriptions."""
     address: Address | None = None
@@ -82,9 +82,8 @@ def _make_setting(
     guessed: bool,
     turn: int,
 ) -> Setting:
-    said, domain = list_words(opening, language), detect_domain(keyed.tools, opening)
-    served = _list_tool_words(keyed, language)
-    return Setting(language, domain, half, said, served, address, entries, guessed, turn)
+    domain, served = detect_domain(keyed.tools, opening), _list_tool_words(keyed, language)
+    return Setting(language, domain, half, opening, served, address, entries, guessed, turn)
 
 
 _short_setting, _long_setting = lru_cache(256)(_make_setting), lru_cache(16)(_make_setting)
@@ -205,7 +204,7 @@ def _find_shelf(
 
 @lru_cache(256)
 def _fit(shelf: Shelf, setting: Setting) -> Fitting:
-    said = read_words(setting.opening, setting.language)
+    said = read_said(setting.opening or "", setting.language)
     by_tools, served = _find_by_tools(shelf, setting.tools, setting.language)
     fitting = (shelf.about.without | shelf.about.find(said) | by_tools) & ~served
     if setting.address is not None:
