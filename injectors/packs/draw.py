@@ -115,35 +115,48 @@ def draw_phrase(
     used: Collection[str] = (),
     accept: Callable[[Entry], bool] | None = None,
     among: int = ANY,
-    own: bool = False,
+    own_first: bool = False,
 ) -> Phrase | None:
     """Draw an entry of a part that fits, and fill its slots; None where no pack has one.
 
     `slots` are what the conversation fills, `type` is that of `{value}`; what is in `used` isn't drawn again.
     `accept` says of an entry whether it fits where it is to stand, and `among` are those of the shelf that
-    do. `own`: only the pack of the conversation's own domain is drawn from.
+    do. `own_first`: an entry of the pack of the conversation's own domain goes before all others.
     """
     filled = slots or {}
     shelf, fitting, entries = find_fitting(setting, operator, part, frozenset(filled), type)
-    if own:
-        fitting &= shelf.own
-        entries = entries[: fitting.bit_count()]
 
     def fits(name: str, entry: Entry) -> bool:
         return name not in used and (accept is None or accept(entry))
 
-    for _ in range(_TRIES if entries and not setting.entries else 0):
+    found = None
+    if own_first:
+        own = fitting & shelf.own
+        found = _draw_entry(rng, shelf, entries[: own.bit_count()], own & among, fits, setting.entries)
+    found = found or _draw_entry(rng, shelf, entries, fitting & among, fits, setting.entries)
+    if found is None:
+        return None
+    name, entry = found
+    return Phrase(name, fill(entry.text, filled, rng), entry.key, entry.parameter)
+
+
+def _draw_entry(
+    rng: SeededRandom,
+    shelf: Shelf,
+    entries: Sequence[Named],
+    among: int,
+    fits: Callable[[str, Entry], bool],
+    weights: EntryWeights,
+) -> Named | None:
+    """Draw one of the entries that is among those of the shelf and fits."""
+    for _ in range(_TRIES if entries and not weights else 0):
         name, entry = rng.choice(entries)
         if shelf.bits[name] & among and fits(name, entry):
-            break
-    else:
-        left = [one for one in shelf.list(fitting & among) if fits(*one)]
-        if not left:
-            return None
-        if setting.entries:
-            left = shuffle_entries(rng, left, setting.entries)[:1]
-        name, entry = rng.choice(left)
-    return Phrase(name, fill(entry.text, filled, rng), entry.key, entry.parameter)
+            return name, entry
+    left = [one for one in shelf.list(among) if fits(*one)]
+    if weights:
+        left = shuffle_entries(rng, left, weights)[:1]
+    return rng.choice(left) if left else None
 
 
 _TRIES = 4
