@@ -170,35 +170,23 @@ class PhraseDraw:
         """Draw an entry that fits. `own_first`: most often one of the conversation's own domain. `within`:
         in one of the settings only."""
         own = own_first and self._rng.chance(_OWN)
-        found = None
+        used = self._met.union(self.names)
         for setting in (within,) if within else self.settings:
-            found = found or (self._draw(setting, part, accept, slots, among, own=True) if own else None)
-            found = found or self._draw(setting, part, accept, slots, among, own=False)
-        if found is not None:
-            self.names.append(found.entry)
-        return found
-
-    def _draw(
-        self,
-        setting: Setting,
-        part: str,
-        accept: Callable[[Entry], bool] | None,
-        slots: Mapping[str, str] | None,
-        among: int,
-        *,
-        own: bool,
-    ) -> Phrase | None:
-        return draw_phrase(
-            self._rng,
-            setting,
-            self._operator,
-            part,
-            slots=slots,
-            used=self._met.union(self.names),
-            accept=accept,
-            among=among,
-            own=own,
-        )
+            found = draw_phrase(
+                self._rng,
+                setting,
+                self._operator,
+                part,
+                slots=slots,
+                used=used,
+                accept=accept,
+                among=among,
+                own_first=own,
+            )
+            if found is not None:
+                self.names.append(found.entry)
+                return found
+        return None
 
 
 _OWN = 0.6

@@ -17,7 +17,7 @@ from crosswind.injectors.packs.load import OWN, load
 from crosswind.injectors.packs.model import SLOT, Entry, Named, Pack, list_slots
 from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain
 from crosswind.injectors.packs.shelf import Shelf
-from crosswind.injectors.packs.stems import REMEMBERED, list_words, read_words
+from crosswind.injectors.packs.stems import REMEMBERED, list_words, read_said, read_words
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import EntryWeights, Half
 from crosswind.injectors.text.languages import Language
@@ -33,8 +33,8 @@ class Setting(msgspec.Struct, frozen=True, gc=False):
     language: Language
     domain: Domain
     half: Half
-    opening: frozenset[str]
-    """The words of how its user opened it, in lower case; of a language that joins words the text, too."""
+    opening: str
+    """What its user opened it with, or what else tells what it is about."""
     tools: frozenset[str]
     """The words of its tools' names and descriptions."""
     address: Address | None = None
@@ -82,9 +82,8 @@ def _make_setting(
     guessed: bool,
     turn: int,
 ) -> Setting:
-    said, domain = list_words(opening, language), detect_domain(keyed.tools, opening)
-    served = _list_tool_words(keyed, language)
-    return Setting(language, domain, half, said, served, address, entries, guessed, turn)
+    domain, served = detect_domain(keyed.tools, opening), _list_tool_words(keyed, language)
+    return Setting(language, domain, half, opening, served, address, entries, guessed, turn)
 
 
 _short_setting, _long_setting = lru_cache(256)(_make_setting), lru_cache(16)(_make_setting)
@@ -116,35 +115,48 @@ def draw_phrase(
     used: Collection[str] = (),
     accept: Callable[[Entry], bool] | None = None,
     among: int = ANY,
-    own: bool = False,
+    own_first: bool = False,
 ) -> Phrase | None:
     """Draw an entry of a part that fits, and fill its slots; None where no pack has one.
 
     `slots` are what the conversation fills, `type` is that of `{value}`; what is in `used` isn't drawn again.
     `accept` says of an entry whether it fits where it is to stand, and `among` are those of the shelf that
-    do. `own`: only the pack of the conversation's own domain is drawn from.
+    do. `own_first`: an entry of the pack of the conversation's own domain goes before all others.
     """
     filled = slots or {}
     shelf, fitting, entries = find_fitting(setting, operator, part, frozenset(filled), type)
-    if own:
-        fitting &= shelf.own
-        entries = entries[: fitting.bit_count()]
 
     def fits(name: str, entry: Entry) -> bool:
         return name not in used and (accept is None or accept(entry))
 
-    for _ in range(_TRIES if entries and not setting.entries else 0):
+    found = None
+    if own_first:
+        own = fitting & shelf.own
+        found = _draw_entry(rng, shelf, entries[: own.bit_count()], own & among, fits, setting.entries)
+    found = found or _draw_entry(rng, shelf, entries, fitting & among, fits, setting.entries)
+    if found is None:
+        return None
+    name, entry = found
+    return Phrase(name, fill(entry.text, filled, rng), entry.key, entry.parameter)
+
+
+def _draw_entry(
+    rng: SeededRandom,
+    shelf: Shelf,
+    entries: Sequence[Named],
+    among: int,
+    fits: Callable[[str, Entry], bool],
+    weights: EntryWeights,
+) -> Named | None:
+    """Draw one of the entries that is among those of the shelf and fits."""
+    for _ in range(_TRIES if entries and not weights else 0):
         name, entry = rng.choice(entries)
         if shelf.bits[name] & among and fits(name, entry):
-            break
-    else:
-        left = [one for one in shelf.list(fitting & among) if fits(*one)]
-        if not left:
-            return None
-        if setting.entries:
-            left = shuffle_entries(rng, left, setting.entries)[:1]
-        name, entry = rng.choice(left)
-    return Phrase(name, fill(entry.text, filled, rng), entry.key, entry.parameter)
+            return name, entry
+    left = [one for one in shelf.list(among) if fits(*one)]
+    if weights:
+        left = shuffle_entries(rng, left, weights)[:1]
+    return rng.choice(left) if left else None
 
 
 _TRIES = 4
@@ -205,13 +217,21 @@ def _find_shelf(
 
 @lru_cache(256)
 def _fit(shelf: Shelf, setting: Setting) -> Fitting:
-    said, served = (read_words(words, setting.language) for words in (setting.opening, setting.tools))
-    fitting = shelf.about.without | shelf.about.find(said) | shelf.about.find(served)
-    fitting &= ~shelf.served_by.find(served)
+    said = read_said(setting.opening or "", setting.language)
+    by_tools, served = _find_by_tools(shelf, setting.tools, setting.language)
+    fitting = (shelf.about.without | shelf.about.find(said) | by_tools) & ~served
     if setting.address is not None:
         by_address = shelf.group(_ADDRESS)
         fitting &= by_address.get(None, 0) | by_address.get(setting.address, 0)
     return Fitting(shelf, fitting, shelf.list(fitting))
+
+
+@lru_cache(1024)
+def _find_by_tools(shelf: Shelf, tools: frozenset[str], language: Language) -> tuple[int, int]:
+    """The entries about what the tools' words speak of, and those that ask for what a tool does. Cached:
+    conversations with the same tools begin again and again, and the tools have many words."""
+    served = read_words(tools, language)
+    return shelf.about.find(served), shelf.served_by.find(served)
 
 
 _ADDRESS = attrgetter("address")

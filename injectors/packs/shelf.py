@@ -15,6 +15,9 @@ from crosswind.injectors.packs.stems import StemIndex
 
 K = TypeVar("K", bound=Hashable)
 
+_VALUES = bytes(digit & 1 for digit in range(256))
+"""What the digits 0 and 1 say, by their ASCII codes."""
+
 
 class Shelf:
     """Entries, those of the domain's own pack before the general ones."""
@@ -35,7 +38,7 @@ class Shelf:
 
     def list(self, chosen: int) -> tuple[Named, ...]:
         """The entries that are chosen, in order."""
-        return tuple(compress(self._named, map(int, f"{chosen:b}"[::-1])))
+        return tuple(compress(self._named, f"{chosen:b}"[::-1].encode().translate(_VALUES)))
 
     def group(self, of: Callable[[Entry], K]) -> Mapping[K, int]:
         """The entries by something of each, for a function that is asked again and again."""

@@ -100,9 +100,7 @@ class PromptInjection:
 def _find_setting(target: ToolResultTarget, language: Language, kind: TextKind) -> Setting:
     """The setting of a text: only what kind it is tells who writes to whom."""
     branch = target.branch
-    return Setting(
-        language, Domain.GENERAL, branch.half, frozenset({kind}), frozenset(), entries=branch.entries
-    )
+    return Setting(language, Domain.GENERAL, branch.half, kind, frozenset(), entries=branch.entries)
 
 
 def _join(said: str, language: Language) -> str:

@@ -52,6 +52,7 @@ _MATHEMATICS = CaselessPattern(
 """Stems of words that make a question a calculation, and two numbers with what is done to them."""
 _CALCULATES = re.compile(r"(?:calculat|comput|solve|estimate|work out|convert)", re.IGNORECASE)
 _BOOKS = re.compile(r"(?:book|buy|order|purchase|rent|reserve)\b", re.IGNORECASE)
+_WANTS = re.compile(_WANT, re.IGNORECASE | re.VERBOSE)
 _SENDS = re.compile(r"(?:comment|email|forward|invite|message|post|reply|send|share|draft)\b", re.IGNORECASE)
 _CONTROLS = re.compile(r"(?:cool|dim|lock|play|turn|unlock|navigate|start the engine)\b", re.IGNORECASE)
 _DEVICE = CaselessPattern(
@@ -80,7 +81,7 @@ def find_asked(text: str) -> frozenset[Asked]:
 def _narrow_action(verb: str, rest: str) -> frozenset[Asked]:
     if _SENDS.match(verb):
         return frozenset({Asked.TASK, Asked.SEND})
-    if _BOOKS.match(verb) or re.match(_WANT, verb, re.IGNORECASE | re.VERBOSE):
+    if _BOOKS.match(verb) or _WANTS.match(verb):
         return frozenset({Asked.TASK, Asked.BOOK})
     if _CONTROLS.match(rest) or _DEVICE.search(rest):
         return frozenset({Asked.CONTROL})

@@ -313,8 +313,9 @@ class AsideDraw:
         able &= asking
         if position == "before":
             able &= ~shelf.select(_REFERS_BACK[language])
-        if language is Language.EN and not ends_in_request(own):
-            able &= ~shelf.select(_asks_of_answer)
+        of_answer = shelf.select(_asks_of_answer) if language is Language.EN else 0
+        if of_answer and not ends_in_request(own):
+            able &= ~of_answer
         if self._options:
             able &= ~shelf.find(_list_words, self._options)
         return able if self._small else able & ~shelf.select(_begins_small)

@@ -32,8 +32,8 @@ _ADJECTIVE = re.compile(
     r".*[ -](?:dollar|euro|pound|second|minute|hour|day|night|week|month|year)", re.IGNORECASE
 )
 """What stands before a noun: "a 250,000 dollar mortgage"."""
-_RANGE = re.compile(r"\d\S*\s*(?:to|until|through|bis|und|and|au|à|al|hasta|y|or|[-–~～至到]|から)\s*\Z")
-"""What stands before the end of a range, which says too little by itself."""
+_RANGE = tuple("to until through bis und and au à al hasta y or - – ~ ～ 至 到 から".split())
+"""What stands between the ends of a range."""
 _CODE = re.compile(r"#?[A-Z0-9][A-Z0-9_-]*\d[A-Z0-9_-]*")
 
 
@@ -117,11 +117,20 @@ def _read_value(text: str, start: int, end: int, kind: ValueType, language: Lang
         kind not in _SURE
         or _RELATIVE.search(value)
         or _ADJECTIVE.fullmatch(value)
-        or _RANGE.search(text, 0, start)
+        or _ends_range(text[:start])
     ):
         return None
     said = kind is ValueType.DURATION or any(letter.isdigit() for letter in value)
     return value if said else None
+
+
+def _ends_range(before: str) -> bool:
+    """Whether a value ends a range, by the text before it: by itself it says too little."""
+    bare = before.rstrip()
+    if not bare.endswith(_RANGE):
+        return False
+    heads = (bare.removesuffix(word).split() for word in _RANGE if bare.endswith(word))
+    return any(letter.isdecimal() for words in heads for letter in "".join(words[-1:]))
 
 
 _CUT = re.compile(

@@ -26,8 +26,14 @@ def find_places(text: str, own: str) -> Places:
     """The places in a text, of which `own` are the user's own words."""
     first = text.lstrip()[:1]
     before = (first.isalnum() or first in _OPENS) and not is_greeting(text) and not _INSTRUCTS.search(text)
-    ended = _ENDS_IN_BLOCK.search(own) is None and _BREAKS_OFF.search(own) is None
+    ended = _ENDS_IN_BLOCK.search(own) is None and not _breaks_off(own)
     return Places(before, ended and find_open_end(own) is None)
+
+
+def _breaks_off(own: str) -> bool:
+    """Whether an English message stops within a sentence."""
+    bare = own.rstrip()
+    return _BREAKS_OFF.search(bare, max(0, len(bare) - _LONGEST_END)) is not None
 
 
 _INSTRUCTS = re.compile(
@@ -36,10 +42,11 @@ _INSTRUCTS = re.compile(
 """A prompt that tells the agent its part, or has a template's marks: nobody greets in front of it."""
 _BREAKS_OFF = re.compile(
     r"""(?<!\w)(?:(?i:can|could|would|will)\ (?i:you|i|we)|and|or|but|because|if|than|the|an?|my|of|to|for
-    |from|with|at|by|into|between)\s*\Z""",
+    |from|with|at|by|into|between)\Z""",
     re.VERBOSE,
 )
-"""An English message that stops within a sentence."""
+"""The last words of an English message that stops within a sentence."""
+_LONGEST_END = len("could you")
 _ENDS_IN_BLOCK = re.compile(r"(?:\n[ \t]{0,8}(?:[-*•]|\d{1,3}[.)])[ \t][^\n]*|\n[ \t]{0,8}(?:```|~~~))\s*\Z")
 """A list's last entry, or code: people don't write on behind these."""
 _OPENS = frozenset('¿¡"“„«「『‘')

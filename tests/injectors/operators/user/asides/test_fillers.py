@@ -26,6 +26,10 @@ def test_only_a_value_that_stands_alone_is_said_again(text: str, values: list[st
 
 def test_the_end_of_a_range_is_no_value() -> None:
     assert list_values("Ein Hotel vom 15. bis 17. November", Language.DE) == []
+    assert list_values("Ask for 10-15 people, and for 7 to 20 dollars.", Language.EN) == []
+    assert list_values("Bring size 7a shoes and 20 dollars.", Language.EN) == ["20 dollars"]
+    # Quadratic work on the digits takes half a second.
+    assert list_values(f"Account {'1' * 3_900} : 20 dollars", Language.EN) == ["20 dollars"]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from crosswind.injectors.text.languages import Language
         ("What's the weather in Oslo tomorrow?", "tell me the weather in Oslo tomorrow", Doer.AGENT),
         ("who is the mayor of Bath?", "tell me who the mayor of Bath is", Doer.AGENT),
         ("Transfer 200 euros to Anna, thanks!", "transfer 200 euros to Anna", Doer.EITHER),
+        ("Lock the car ,  if you can, thank you so much!?", "lock the car", Doer.AGENT),
     ],
 )
 def test_a_request_is_read_as_an_infinitive(text: str, infinitive: str, doer: Doer) -> None:
@@ -27,6 +28,13 @@ def test_a_request_is_read_as_an_infinitive(text: str, infinitive: str, doer: Do
     assert found is not None
     assert (found.infinitive, found.doer) == (infinitive, doer)
     assert text[found.start : found.end] == text
+
+
+def test_a_request_with_much_white_space_is_read_once() -> None:
+    # Quadratic work on it takes half a second.
+    gap = " ," * 1_900
+    found = extract_request(f"Book a table{gap} for four, please.", Language.EN)
+    assert found is not None and found.infinitive == f"book a table{gap} for four"
 
 
 @pytest.mark.parametrize(
