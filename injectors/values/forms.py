@@ -242,13 +242,14 @@ def find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
     """
     german = detect_language(text) is Language.DE
     for match in (_GERMAN_RUN if german else _NAMED_RUN).finditer(text):
-        start, end = _skip_command(text, match), match.end()
-        name = text[start:end]
+        name, (start, end) = match[0], match.span()
+        if " " in name:
+            start = _skip_command(text, match)
+            name = text[start:end]
         several = " " in name
         if (not several or german) and _begins_sentence(text, start):
             continue
-        words = name.split(" ")
-        if not _NO_NAME.isdisjoint(words) or name.startswith(("I'", "I’")):
+        if not _NO_NAME.isdisjoint(name.split(" ")) or name.startswith(("I'", "I’")):
             continue
         if name.rstrip(".").lower() in MONTH_WORDS:
             continue

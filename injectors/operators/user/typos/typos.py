@@ -158,7 +158,8 @@ def _draw_edits(
     others: Sequence[dict[str, Any]],
 ) -> Iterator[dict[str, Any]]:
     """As many edits as are wanted, of words that no edit has touched."""
-    taken = {at for one in others for at in range(one["at"] - APART, one["at"] + len(one["was"]) + APART)}
+    taken = [(one["at"] - APART, one["at"] + len(one["was"]) + APART) for one in others]
+    apart = 0 if language in LANGUAGES else APART
     for one in words:
         if count == 0:
             return
@@ -166,9 +167,8 @@ def _draw_edits(
         if drawn is None:
             continue
         start, end = drawn["at"], drawn["at"] + len(drawn["was"]) + 1
-        if taken.isdisjoint(range(start, end)):
-            apart = 0 if language in LANGUAGES else APART
-            taken.update(range(start - apart, end + apart))
+        if all(end <= first or last <= start for first, last in taken):
+            taken.append((start - apart, end + apart))
             count -= 1
             yield drawn
 
