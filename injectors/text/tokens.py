@@ -7,7 +7,6 @@ looked up once a text, and what was read of it is kept with it.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import itemgetter
@@ -76,20 +75,6 @@ class Tokens:
         if self._starts is None:
             self._starts = _find_starts(self._text, self.texts)
         return self._starts
-
-    def between(self, start: int, end: int) -> Tokens:
-        """Those that begin in a part of the text."""
-        some = slice(bisect_left(self.starts, start), bisect_left(self.starts, end))
-        return self._take(self.texts[some], self.starts[some], self._known[some])
-
-    def shift(self, by: int) -> Tokens:
-        """The same tokens as they stand so much farther behind in another text."""
-        return self._take(self.texts, [start + by for start in self.starts], self._known)
-
-    def _take(self, texts: list[str], starts: list[int], known: list[_Token]) -> Tokens:
-        taken = object.__new__(Tokens)
-        taken.texts, taken._text, taken._starts, taken._known = texts, self._text, starts, known
-        return taken
 
 
 def _find_starts(text: str, tokens: list[str]) -> list[int]:

@@ -242,10 +242,8 @@ def find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
     """
     german = detect_language(text) is Language.DE
     for match in (_GERMAN_RUN if german else _NAMED_RUN).finditer(text):
-        name, (start, end) = match[0], match.span()
-        if " " in name:
-            start = _skip_command(text, match)
-            name = text[start:end]
+        start, end = _skip_command(text, match), match.end()
+        name = text[start:end]
         several = " " in name
         if (not several or german) and _begins_sentence(text, start):
             continue
@@ -292,9 +290,10 @@ _COMMANDS = frozenset(
 
 def _skip_command(text: str, match: re.Match[str]) -> int:
     """Where the name begins, behind a verb that a sentence begins with: `Text Sarah`."""
+    start = match.start()
     first, _, rest = match[0].partition(" ")
-    verb = rest and first in _COMMANDS and _begins_sentence(text, match.start())
-    return match.start() + len(first) + 1 if verb else match.start()
+    verb = rest and first in _COMMANDS and _begins_sentence(text, start)
+    return start + len(first) + 1 if verb else start
 
 
 def _begins_sentence(text: str, at: int) -> bool:
