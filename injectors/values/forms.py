@@ -195,7 +195,8 @@ _BEFORE_PLACE = frozenset(
 
 def find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
     """The values that their form tells: dates, amounts, ids, numbers."""
-    yield from ((*match.span(), ValueType.PLACE) for match in _STREET.finditer(text))
+    for match in _STREET.finditer(text):
+        yield *match.span(), ValueType.PLACE
     for match in _match_forms(text):
         kind, (start, end) = _KINDS[str(match.lastgroup)], match.span()
         said = text[start:end]
@@ -307,7 +308,7 @@ _ENDS = (".", "!", "?", ":", ";")
 
 
 def _last_word(text: str, at: int) -> str:
-    words = _WORD.findall(text[max(0, at - 16) : at])
+    words = _WORD.findall(text, max(0, at - 16), at)
     return words[-1].lower() if words else ""
 
 
