@@ -74,7 +74,8 @@ _STEMS = (
 _SPOKEN_STEMS = frozenset({"say", "stat", "read"})
 _SPEAKING = ("that ", "which ", "to ", "should ", "must ", "just ", "simply ")
 """Words behind which `says` and its like stand, where no word for a message does."""
-_STEM = WordKind(lambda word: word.startswith(tuple(stem.partition(" ")[0] for stem in _STEMS)))
+_FIRST_STEMS = tuple(stem.partition(" ")[0] for stem in _STEMS)
+_STEM = WordKind(lambda word: word.startswith(_FIRST_STEMS))
 
 
 def find_leads(text: str) -> Iterator[re.Match[str]]:

@@ -52,13 +52,16 @@ class _Judged(msgspec.Struct, frozen=True, gc=False):
     protected: bool
 
 
+@lru_cache(8)
+def _list_plain(language: Language) -> frozenset[str]:
+    return read_words(f"plain.{language.value}") | read_words(f"connectives.{language.value}")
+
+
 def _judge(token: str, language: Language) -> _Judged:
-    joining = read_words(f"connectives.{language.value}")
-    listed = read_words(f"plain.{language.value}")
     bare = token.strip(_EDGES)
     word = bare.lower().replace("’", "'")
     protected = word in MEANING_WORDS or (len(bare) > 1 and bare.isupper())
-    plain = not protected and all(part in joining or part in listed for part in word.split("-"))
+    plain = not protected and _list_plain(language).issuperset(word.split("-"))
     return _Judged(token.index(bare), len(bare), word, plain, word.isdecimal(), protected)
 
 
