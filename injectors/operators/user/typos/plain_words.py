@@ -20,7 +20,6 @@ from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.typos.named_words import NamedWords, read_named_words
 from crosswind.injectors.operators.user.typos.sentence_words import (
     LISTED,
-    SPEAKERS,
     VERBS,
     Kept,
     Run,
@@ -67,8 +66,6 @@ _ASKS = CaselessPattern(
 )
 
 
-LEAST_CLAUSE = 3
-"""Words of the shortest run between two other words that is taken for a clause of the user's own."""
 _GREETING = re.compile(
     r"\W*(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|hallo|guten|hola|buen[oa]s|bonjour|salut"
     r"|مرحب)",
@@ -152,8 +149,8 @@ def _find_listed(text: str, language: Language, kept: Kept) -> Iterator[PlainWor
     for (start, end), sentence in zip(sentences, words.ranges, strict=True):
         words.mark_verbs(sentence)
         ends = _cut_at_text(text, start, end, kept)
-        for run in words.find_runs(sentence):
-            if not _is_frame(words, run, kept) or _joins_title(text, words, run, joining):
+        for run in words.find_frames(sentence):
+            if _joins_title(text, words, run, joining):
                 continue
             spans = map(words.span, _strip(words, run, joining))
             places = [one for one in spans if one[1] <= ends and one[1] - one[0] >= SHORTEST]
@@ -186,17 +183,6 @@ def asks_alone(text: str, named: NamedWords) -> bool:
     asks = _REQUESTS.match(text, start, end) or _PLEA.search(text, start, end)
     handed_on = _BEFORE_TEXT.search(text) or _COLON.search(text) or _LISTING.search(text)
     return asks is not None and not handed_on and not (named.takes_question and _ASKS.match(text, start, end))
-
-
-def _is_frame(words: SentenceWords, run: Run, kept: Kept) -> bool:
-    """Whether plain words put the request, and stand in no value."""
-    if run.left is None:
-        return True
-    clause = run.stop - run.start >= LEAST_CLAUSE
-    if clause and not SPEAKERS.isdisjoint(map(words.word, range(run.start, run.stop))):
-        return True
-    ends = run.right is not False
-    return run.left and ends if kept.tools.takes_text else run.left or ends
 
 
 def _joins_title(text: str, words: SentenceWords, run: Run, joining: frozenset[str]) -> bool:

@@ -25,6 +25,8 @@ LISTED = frozenset({Language.EN, Language.DE, Language.ES, Language.FR, Language
 SPEAKERS = frozenset(
     {"i'd", "i'll", "i'm", "i've", "please", "need", "want", "could", "would", "can", "thanks"}
 )
+LEAST_CLAUSE = 3
+"""Words of the shortest run between two other words that is taken for a clause of the user's own."""
 LATEST_VERB = 5
 """The latest place of a request's verb in its sentence, behind plain words only."""
 _EDGES = '.,;:!?()"“”«»…،؛؟¿¡'
@@ -156,15 +158,24 @@ class SentenceWords:
                 return
             self._plain[at] = 1
 
-    def find_runs(self, sentence: range) -> list[Run]:
-        """The runs of plain words."""
-        runs, begin, end = list[Run](), sentence.start, sentence.stop
+    def find_frames(self, sentence: range) -> list[Run]:
+        """The runs of plain words that put the request, and stand in no value."""
+        frames, begin, end = list[Run](), sentence.start, sentence.stop
+        takes_text = self._kept.tools.takes_text
         for match in _RUN.finditer(self._plain, begin, end):
             start, stop = match.span()
             left = self.is_named(start - 1) if start > begin else None
             right = self.is_named(stop) if stop < end else None
-            runs.append(Run(start, stop, left, right))
-        return runs
+            beside = left and right is not False if takes_text else left or right is not False
+            if left is None or beside or self._is_clause(start, stop):
+                frames.append(Run(start, stop, left, right))
+        return frames
+
+    def _is_clause(self, start: int, stop: int) -> bool:
+        """Whether these plain words are a clause of the user's own."""
+        if stop - start < LEAST_CLAUSE:
+            return False
+        return not SPEAKERS.isdisjoint(map(self.word, range(start, stop)))
 
 
 def _read_words(text: str, sentences: Sequence[Span], language: Language) -> tuple[list[int], list[_Judged]]:
