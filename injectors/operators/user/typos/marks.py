@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from crosswind.injectors.conversation import ToolList
@@ -78,8 +79,9 @@ def draw_small(
     return make_edit(at, word, word.lower()) | {"kind": "capital"}
 
 
+@lru_cache(8)
 def _read_openers(language: Language) -> frozenset[str]:
     if language not in (Language.EN, Language.DE, Language.ES, Language.FR):
         return frozenset()
-    listed = read_words(f"plain.{language.value}") | read_words(f"connectives.{language.value}")
-    return listed if language is Language.EN else listed | read_words(f"commands.{language.value}")
+    listed = read_words(f"plain.{language}") | read_words(f"connectives.{language}")
+    return listed if language is Language.EN else listed | read_words(f"commands.{language}")

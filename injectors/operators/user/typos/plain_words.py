@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+
+import msgspec
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.typos.named_words import NamedWords, read_named_words
@@ -99,7 +100,7 @@ _PLEA = CaselessPattern(
 """Words by which a sentence asks or wants, wherever they stand in it."""
 
 
-class PlainWord(NamedTuple):
+class PlainWord(msgspec.Struct, frozen=True, gc=False):
     start: int
     end: int
     joins: bool = False
@@ -139,7 +140,7 @@ def _is_bound(before: str, behind: str) -> bool:
 
 
 def _find_listed(text: str, language: Language, kept: Kept) -> Iterator[PlainWord]:
-    joining = read_words(f"connectives.{language.value}")
+    joining = read_words(f"connectives.{language}")
     sentences = [*_select_sentences(text, kept)]
     if not sentences:
         return

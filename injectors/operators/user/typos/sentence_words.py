@@ -56,7 +56,7 @@ class _Judged(msgspec.Struct, frozen=True, gc=False):
 
 @lru_cache(8)
 def _list_plain(language: Language) -> frozenset[str]:
-    return read_words(f"plain.{language.value}") | read_words(f"connectives.{language.value}")
+    return read_words(f"plain.{language}") | read_words(f"connectives.{language}")
 
 
 def _judge(token: str, language: Language) -> _Judged:
@@ -73,7 +73,7 @@ _JUDGED = {language: TokenProperty(partial(_judge, language=language)) for langu
 @lru_cache(64)
 def _list_told(tools: NamedWords, language: Language) -> frozenset[str]:
     """The words of the parameters' descriptions that may be values."""
-    return tools.described - SPEAKERS - read_words(f"connectives.{language.value}")
+    return tools.described - SPEAKERS - read_words(f"connectives.{language}")
 
 
 @lru_cache(64)
@@ -148,7 +148,7 @@ class SentenceWords:
         """Make those verbs of a request plain that no tool is named after."""
         if self._kept.tools.takes_action:
             return
-        verbs = SURE if self._language is Language.EN else read_words(f"commands.{self._language.value}")
+        verbs = SURE if self._language is Language.EN else read_words(f"commands.{self._language}")
         for at in sentence[:LATEST_VERB]:
             if self._plain[at]:
                 continue

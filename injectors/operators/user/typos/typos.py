@@ -138,7 +138,7 @@ def _find_language(target: UserTarget, own: str) -> Language | None:
     if found is not None or is_foreign(own):
         return found
     first = own.split(None, 1)[0].lower() if own.strip() else ""
-    return next((one for one in COMMANDED if first in read_words(f"commands.{one.value}")), Language.EN)
+    return next((one for one in COMMANDED if first in read_words(f"commands.{one}")), Language.EN)
 
 
 def _find_words(
