@@ -201,8 +201,11 @@ def _judge(token: str) -> _Judged:
     ends = token[-1] in ".!?:…。！？"
     if not bare:
         return _Judged(0, 0, "", False, False, ends, len(token))
-    entity = _is_entity(bare, True), _is_entity(bare, False)
-    return _Judged(token.index(bare), len(bare), bare.lower(), *entity, ends, len(token))
+    lowered = bare.lower()
+    sure = _is_sure(bare, lowered)
+    one = sure or _is_name(bare, lowered)
+    begins_as_one = sure or (one and lowered not in OPENERS)
+    return _Judged(token.index(bare), len(bare), lowered, begins_as_one, one, ends, len(token))
 
 
 _JUDGED = TokenProperty(_judge)
@@ -336,34 +339,25 @@ _short_find_numbers = lru_cache(256)(_find_numbers)
 _short_piece_numbers = lru_cache(REMEMBERED_PIECES)(_find_piece_numbers)
 
 
-def _is_entity(token: str, starts_sentence: bool) -> bool:
-    lowered = token.lower()
+def _is_sure(token: str, lowered: str) -> bool:
+    """Whether it is an entity wherever it stands: a small word, a number, a technical term, an acronym."""
     if lowered in MEANING_WORDS or lowered.replace("’", "'") in MEANING_WORDS:
         return True
     if _has_digit(token) or _TECHNICAL.search(token):
         return True
-    words = _LETTERS.findall(token)
-    if not words:
-        return False
-    acronym = any(len(word) > 1 and word.isupper() for word in words)
-    return acronym or _is_name(words, lowered, starts_sentence)
+    return any(len(word) > 1 and word.isupper() for word in _LETTERS.findall(token))
 
 
-def _is_name(words: list[str], lowered: str, starts_sentence: bool) -> bool:
-    if not any(word[0].isupper() for word in words):
-        return False
+def _is_name(token: str, lowered: str) -> bool:
+    """Whether it has the capital of a name."""
     if lowered.replace("’", "'") in _CAPITALISED:
         return False
-    return not (starts_sentence and lowered in OPENERS)
+    return any(word[0].isupper() for word in _LETTERS.findall(token))
 
 
 def _has_digit(token: str) -> bool:
     # An ideograph such as 一 counts as numeric: it is a number word, and stays.
-    return (
-        any(character.isnumeric() for character in token)
-        if not token.isalpha() or not token.isascii()
-        else False
-    )
+    return not (token.isalpha() and token.isascii()) and any(map(str.isnumeric, token))
 
 
 def find_whole(text: str, entity: str, at: int) -> int:

@@ -48,9 +48,20 @@ RECORDED = re.compile(
 Who wants to report something tells the agent, and asks a question of it."""
 
 
+_RECORDS = WordKind(
+    frozenset(
+        "log logs report reports record records register document file enter note write put"
+        " add create make open raise submit send".split()
+    ).__contains__
+)
+"""The first word of every match of `RECORDED`."""
+
+
 def find_recorded(text: str) -> Iterator[re.Match[str]]:
     """The places behind which the account of something begins that is to be put on record."""
-    return RECORDED.finditer(text) if ": " in text else iter(())
+    if ": " not in text or (text.isascii() and not _RECORDS.may_stand_in(text)):
+        return iter(())
+    return RECORDED.finditer(text)
 
 
 _STEMS = (
@@ -63,7 +74,8 @@ _STEMS = (
 _SPOKEN_STEMS = frozenset({"say", "stat", "read"})
 _SPEAKING = ("that ", "which ", "to ", "should ", "must ", "just ", "simply ")
 """Words behind which `says` and its like stand, where no word for a message does."""
-_STEM = WordKind(lambda word: word.startswith(tuple(stem.partition(" ")[0] for stem in _STEMS)))
+_FIRST_STEMS = tuple(stem.partition(" ")[0] for stem in _STEMS)
+_STEM = WordKind(lambda word: word.startswith(_FIRST_STEMS))
 
 
 def find_leads(text: str) -> Iterator[re.Match[str]]:

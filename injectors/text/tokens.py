@@ -7,11 +7,9 @@ looked up once a text, and what was read of it is kept with it.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import accumulate, count
-from operator import add, itemgetter
+from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 LONGEST_TOKEN = 64
@@ -38,22 +36,23 @@ class _Token(dict[int, Any]):
 _readers: list[Callable[[str], Any]] = []
 
 
-class _TokenCache:
+class _TokenCache(dict[str, _Token]):
     """The tokens that occurred lately."""
 
+    __slots__ = ("before",)
+
     def __init__(self) -> None:
-        self.now: dict[str, _Token] = {}
+        super().__init__()
         self.before: dict[str, _Token] = {}
         """Those that were kept before these: each that occurs again is kept on."""
 
-    def find(self, token: str) -> _Token:
-        found = self.now.get(token) or self.before.get(token)
-        if found is None:
-            found = _Token({_TEXT: token})
+    def __missing__(self, token: str) -> _Token:
+        found = self.before.get(token) or _Token({_TEXT: token})
         if len(token) <= LONGEST_TOKEN:
-            if len(self.now) >= _MOST_KEPT:
-                self.now, self.before = {}, self.now
-            self.now[token] = found
+            if len(self) >= _MOST_KEPT:
+                self.before = self.copy()
+                self.clear()
+            self[token] = found
         return found
 
 
@@ -77,25 +76,14 @@ class Tokens:
             self._starts = _find_starts(self._text, self.texts)
         return self._starts
 
-    def between(self, start: int, end: int) -> Tokens:
-        """Those that begin in a part of the text."""
-        some = slice(bisect_left(self.starts, start), bisect_left(self.starts, end))
-        return self._take(self.texts[some], self.starts[some], self._known[some])
-
-    def shift(self, by: int) -> Tokens:
-        """The same tokens as they stand so much farther behind in another text."""
-        return self._take(self.texts, [start + by for start in self.starts], self._known)
-
-    def _take(self, texts: list[str], starts: list[int], known: list[_Token]) -> Tokens:
-        taken = object.__new__(Tokens)
-        taken.texts, taken._text, taken._starts, taken._known = texts, self._text, starts, known
-        return taken
-
 
 def _find_starts(text: str, tokens: list[str]) -> list[int]:
-    ends = list(accumulate(map(len, tokens), initial=0))
-    if ends.pop() + len(tokens) - 1 == len(text):
-        return list(map(add, ends, count()))  # One space, most often, behind each but the last.
+    starts, at = [], 0
+    for token in tokens:
+        starts.append(at)
+        at += len(token) + 1
+    if at == len(text) + 1:
+        return starts  # One space, most often, behind each but the last.
     starts, at = [], 0
     for token in tokens:
         starts.append(text.find(token, at))
@@ -128,10 +116,7 @@ _short_tokens = lru_cache(64)(Tokens)
 
 
 def _look_up(tokens: Sequence[str]) -> list[_Token]:
-    known = list(map(_cache.now.get, tokens))
-    for at in [at for at, one in enumerate(known) if one is None]:
-        known[at] = _cache.find(tokens[at])
-    return known  # type: ignore[return-value]
+    return list(map(_cache.__getitem__, tokens))
 
 
 _LETTERS = {at: chr(at).lower() if chr(at).isalpha() else " " for at in range(128)}

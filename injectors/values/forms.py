@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from crosswind.injectors.text.caseless import CaselessPattern
 from crosswind.injectors.text.edits import any_of, compile_phrases
 from crosswind.injectors.text.languages import Language, detect_language
 from crosswind.injectors.text.tokens import TokenProperty, WordKind, read_tokens
@@ -32,11 +33,11 @@ _DAYS_IN_WORDS = any_of(
 )
 _UNITS = (
     "seconds?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|months?|years?|"
-    "Sekunden?|Minuten?|Stunden?|Tage?n?|Nächte?n?|Wochen?|Monate?n?|Jahre?n?|"
+    "sekunden?|minuten?|stunden?|tage?n?|nächte?n?|wochen?|monate?n?|jahre?n?|"
     "segundos?|minutos?|horas?|días?|noches?|semanas?|meses|años?|"
     "secondes?|heures?|jours?|nuits?|semaines?|mois|ans?|années?"
 )
-_CURRENCIES = "USD|EUR|GBP|INR|JPY|CNY|dollars?|bucks|euros?|Euro|pounds?|rupees|yen|yuan|pesos?|francs?"
+_CURRENCIES = "usd|eur|gbp|inr|jpy|cny|dollars?|bucks|euros?|pounds?|rupees|yen|yuan|pesos?|francs?"
 _FORMS: tuple[tuple[ValueType, str], ...] = (
     (ValueType.EMAIL, r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+"),
     (ValueType.FILE, r"(?:https?://|www\.)[^\s<>\"']+"),
@@ -52,12 +53,12 @@ _FORMS: tuple[tuple[ValueType, str], ...] = (
         ValueType.TIME,
         r"(?:上午|下午|晚上)?\b\d{1,2}(?::\d\d){1,2}(?: ?[ap]\.?m\.?)?|"
         r"\b\d{1,2} ?(?:[ap]\.?m\b\.?(?! (?:\w+tag\b|mittwoch|wochenende|\d{1,2}\.))"
-        r"|o'clock|Uhr)|\b\d{1,2}h(?:\d\d)?\b|"
+        r"|o'clock|uhr)|\b\d{1,2}h(?:\d\d)?\b|"
         r"\b(?:noon|midnight)\b|(?:上午|下午|晚上)?\d{1,2}[点時时](?!间|間)(?:半|\d{1,2}分)?",
     ),
     (
         ValueType.MONEY,
-        rf"[$€£¥₹] ?{_NUMBER}|\b{_NUMBER} ?(?:[€£¥]|(?:{_CURRENCIES})\b)|\b(?:USD|EUR|GBP|INR) {_NUMBER}|"
+        rf"[$€£¥₹] ?{_NUMBER}|\b{_NUMBER} ?(?:[€£¥]|(?:{_CURRENCIES})\b)|\b(?:usd|eur|gbp|inr) {_NUMBER}|"
         rf"{_NUMBER} ?[万億千百]?[元円块]",
     ),
     (
@@ -67,25 +68,24 @@ _FORMS: tuple[tuple[ValueType, str], ...] = (
     ),
     (
         ValueType.FILE,
-        r"(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.~-]*)*|\b[A-Za-z]:\\[^\s]+|"
+        r"(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.~-]*)*|\b[a-z]:\\[^\s]+|"
         r"(?<![\w-])[\w-]{1,80}\.(?:txt|md|py|js|ts|json|ya?ml|csv|tsv|xlsx?|docx?|pptx?|pdf|png|jpe?g|gif|svg|html?|css|sh|c|h|"
         r"cpp|java|go|rs|rb|sql|log|zip|tar|gz|toml|ini|cfg|xml|ipynb|mp[34]|wav)\b",
     ),
     (
         ValueType.NUMBER,
-        rf"(?<![\w.-]){_NUMBER}(?:[ck]?m|mm|k?g|mg|m?l|[km]ph|km/h|mi|ft|lbs?|[gmt]b|°[CF])(?![\w-])",
+        rf"(?<![\w.-]){_NUMBER}(?:[ck]?m|mm|k?g|mg|m?l|[km]ph|km/h|mi|ft|lbs?|[gmt]b|°[cf])(?![\w-])",
     ),
     (
         ValueType.ID,
         r"#[\w-]{0,40}\d[\w-]{0,40}|"
-        r"(?<![\w-])(?=[\w-]{0,40}[A-Za-z])(?=[\w-]{0,40}\d)[A-Za-z0-9]{1,40}(?:[-_][A-Za-z0-9]{1,40}){0,8}(?![\w-])",
+        r"(?<![\w-])(?=[\w-]{0,40}[a-z])(?=[\w-]{0,40}\d)[a-z0-9]{1,40}(?:[-_][a-z0-9]{1,40}){0,8}(?![\w-])",
     ),
     (ValueType.NUMBER, rf"(?<![\w.]){_NUMBER}(?: ?%|(?![\w]| ?[万億千百]))|\b(?:{_NUMBER_WORDS})\b"),
 )
-_FORM = re.compile(
+_FORM = CaselessPattern(
     "|".join(f"(?P<f{number}>{form})" for number, (_, form) in enumerate(_FORMS)),
-    # Letters without spaces between them are no part of a value: `订单A20931`.
-    re.IGNORECASE | re.ASCII,
+    re.ASCII,  # Letters without spaces between them are no part of a value: `订单A20931`.
 )
 _KINDS = {f"f{number}": kind for number, (kind, _) in enumerate(_FORMS)}
 _FIRST_LETTERS = re.compile(r"[a-z]+", re.ASCII)
@@ -103,6 +103,8 @@ _FIRST_WORDS = frozenset(
 )
 """The letters, as far as they are in ASCII, with which a form begins that no other sign tells."""
 _PLAIN_TOKEN = re.compile(r"[A-Za-z'\",;:!?()*_-]*\.*")
+_BEHIND_FORMS = ".,;:!?)\"'"
+"""Marks at a token's end, where no form begins."""
 _LONGEST_TOKEN = 24
 """Characters of the longest token at each of which a form is looked for by itself."""
 
@@ -127,7 +129,7 @@ def _find_begins(token: str) -> Sequence[int] | None:
     if len(token) > _LONGEST_TOKEN:
         return ()
     if _PLAIN_TOKEN.fullmatch(token) is None:
-        return range(len(token))
+        return range(len(token.rstrip(_BEHIND_FORMS))) or None
     letters = _FIRST_LETTERS.finditer(token.lower())
     return [match.start() for match in letters if match[0] in _FIRST_WORDS] or None
 
@@ -193,10 +195,12 @@ _BEFORE_PLACE = frozenset(
 
 def find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
     """The values that their form tells: dates, amounts, ids, numbers."""
-    yield from ((*match.span(), ValueType.PLACE) for match in _STREET.finditer(text))
+    for match in _STREET.finditer(text):
+        yield *match.span(), ValueType.PLACE
     for match in _match_forms(text):
-        kind, said = _KINDS[str(match.lastgroup)], match[0]
-        start, end = match.start(), match.end() - (said[-1] in ".,")
+        kind, (start, end) = _KINDS[str(match.lastgroup)], match.span()
+        said = text[start:end]
+        end -= said[-1] in ".,"
         if end <= start or _ORDINAL.fullmatch(said):
             continue
         if len(said) > LONGEST_VALUE and kind is not ValueType.FILE:
@@ -212,7 +216,7 @@ def find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
 
 
 def _match_forms(text: str) -> Iterator[re.Match[str]]:
-    """What `_FORM.finditer` gives, without a look at the tokens in which no form begins."""
+    """All matches of `_FORM`, without a look at the tokens in which none begins."""
     at = 0
     tokens = read_tokens(text)
     for token, begin, begins in zip(tokens.texts, tokens.starts, _BEGINS.of(tokens), strict=True):
@@ -244,8 +248,7 @@ def find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
         several = " " in name
         if (not several or german) and _begins_sentence(text, start):
             continue
-        words = name.split(" ")
-        if not _NO_NAME.isdisjoint(words) or name.startswith(("I'", "I’")):
+        if not _NO_NAME.isdisjoint(name.split(" ")) or name.startswith(("I'", "I’")):
             continue
         if name.rstrip(".").lower() in MONTH_WORDS:
             continue
@@ -288,9 +291,10 @@ _COMMANDS = frozenset(
 
 def _skip_command(text: str, match: re.Match[str]) -> int:
     """Where the name begins, behind a verb that a sentence begins with: `Text Sarah`."""
+    start = match.start()
     first, _, rest = match[0].partition(" ")
-    verb = rest and first in _COMMANDS and _begins_sentence(text, match.start())
-    return match.start() + len(first) + 1 if verb else match.start()
+    verb = rest and first in _COMMANDS and _begins_sentence(text, start)
+    return start + len(first) + 1 if verb else start
 
 
 def _begins_sentence(text: str, at: int) -> bool:
@@ -304,7 +308,7 @@ _ENDS = (".", "!", "?", ":", ";")
 
 
 def _last_word(text: str, at: int) -> str:
-    words = _WORD.findall(text[max(0, at - 16) : at])
+    words = _WORD.findall(text, max(0, at - 16), at)
     return words[-1].lower() if words else ""
 
 

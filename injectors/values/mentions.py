@@ -10,7 +10,7 @@ Every scan is linear in the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -82,17 +82,17 @@ def _find_values(text: str, tools: ToolListKey) -> tuple[tuple[int, int, ValueTy
     index = _index(tools)
     if not index.parameters:
         return ()
-    forms, names = (*find_forms(text),), (*find_names(text),)
+    forms = [*find_forms(text)]
     days = {(start, end) for start, end, kind in forms if kind is ValueType.DATE}
-    forms += tuple([one for one in names if one[:2] not in days])  # Saturday is no customer.
-    candidates = [
-        *((start, end, ValueType.OPTION, choices) for start, end, choices in _find_options(text, index)),
-        *((start, end, kind, index.find_choices(kind)) for start, end, kind in forms),
-    ]
+    forms += [one for one in find_names(text) if one[:2] not in days]  # Saturday is no customer.
+    candidates = _find_options(text, index)
+    for start, end, kind in forms:
+        if (choices := index.find_choices(kind)) is not None:
+            candidates.append((start, end, kind, choices))
     taken = bytearray(len(text))
     found: list[tuple[int, int, ValueType, _Choices]] = []
     for start, end, kind, choices in candidates:
-        if choices is not None and taken.find(1, start, end) < 0:
+        if taken.find(1, start, end) < 0:
             taken[start:end] = b"\1" * (end - start)
             found.append((start, end, kind, choices))
     return tuple(found)
@@ -230,13 +230,14 @@ _PERSONS = frozenset(
 )
 
 
-def _find_options(text: str, index: _Index) -> Iterator[tuple[int, int, _Choices]]:
+def _find_options(text: str, index: _Index) -> list[tuple[int, int, ValueType, _Choices]]:
     """Enumerated values that the text names, by themselves or with spaces for underscores."""
-    lowered = text.lower()
+    found, lowered = list[tuple[int, int, ValueType, _Choices]](), text.lower()
     for form, choices in index.by_option:
         at = lowered.find(form)
         while at >= 0:
             end = at + len(form)
             if not lowered[at - 1 : at].isalnum() and not lowered[end : end + 1].isalnum():
-                yield at, end, choices
+                found.append((at, end, ValueType.OPTION, choices))
             at = lowered.find(form, end)
+    return found

@@ -22,19 +22,19 @@ def test_no_more_tokens_are_kept_than_twice_the_limit(cache: tokens._TokenCache)
     sizes = []
     for start in range(0, 5 * MOST, 64):
         Tokens(" ".join(f"word{number}" for number in range(start, start + 64)))
-        sizes.append(len(cache.now) + len(cache.before))
+        sizes.append(len(cache) + len(cache.before))
     assert MOST < max(sizes) <= 2 * MOST
-    assert "word0" not in cache.now.keys() | cache.before.keys()
+    assert "word0" not in cache.keys() | cache.before.keys()
 
 
 def test_a_token_that_occurs_again_is_kept_on(cache: tokens._TokenCache) -> None:
-    first = cache.find("again")
+    first = cache["again"]
     for number in range(3 * MOST):
-        cache.find(f"word{number}")
+        cache[f"word{number}"]
         if number % (MOST // 2) == 0:
-            assert cache.find("again") is first
+            assert cache["again"] is first
 
 
 def test_a_long_token_is_not_kept(cache: tokens._TokenCache) -> None:
     Tokens(f"{'x' * LONGEST_TOKEN} {'y' * (LONGEST_TOKEN + 1)}")
-    assert [*cache.now, *cache.before] == ["x" * LONGEST_TOKEN]
+    assert [*cache, *cache.before] == ["x" * LONGEST_TOKEN]

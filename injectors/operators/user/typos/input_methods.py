@@ -36,7 +36,7 @@ _HIRAGANA = re.compile(r"[ぁ-ん]{2,}")
 
 @lru_cache(4)
 def _compile(language: Language) -> re.Pattern[str]:
-    words = sorted(read_variants(f"homophones.{language.value}"), key=len, reverse=True)
+    words = sorted(read_variants(f"homophones.{language}"), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, words)))
 
 
@@ -73,7 +73,7 @@ def draw_conversion(
     word = text[one.start : one.end]
     kinds = _KINDS[language]
     kind = rng.weighted(tuple(kinds), tuple(kinds.values()))
-    other = rng.choice(read_variants(f"homophones.{language.value}")[word])
+    other = rng.choice(read_variants(f"homophones.{language}")[word])
     at = rng.integer(0, len(word) - 1)
     typed = None
     match kind:

@@ -21,8 +21,11 @@ class Keyboard:
     neighbours: dict[str, tuple[tuple[str, ...], tuple[float, ...]]] = field(
         init=False, default_factory=dict, compare=False
     )
+    left: frozenset[str] = field(init=False, compare=False)
+    """The letters that the left hand strikes."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "left", frozenset("".join(row[:5] for row in self.rows)))
         places = {
             key: (row, at + self.offsets[row])
             for row, keys in enumerate(self.rows)
@@ -35,10 +38,6 @@ class Keyboard:
                 if other != key and abs(row - other_row) <= 1 and abs(at - place) <= 1.0
             }
             self.neighbours[key] = tuple(near), tuple(near.values())
-
-    def is_left(self, letter: str) -> bool:
-        """Whether the left hand strikes it."""
-        return any(0 <= row.find(letter) < 5 for row in self.rows)
 
 
 _QWERTY = Keyboard(("qwertyuiop", "asdfghjkl", "zxcvbnm"))

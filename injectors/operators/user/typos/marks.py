@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from crosswind.injectors.conversation import ToolList
@@ -24,9 +25,9 @@ MARKED, SMALL = 0.3, 0.15
 """How often the mark or the capital is missed beside a mistyped word."""
 
 _WRITTEN = {"lost": 0.7, "twice": 0.2, "apart": 0.1}
-_MARK = re.compile(r"(?<=[^\W\d_]{2})[.?!。？！؟]\s*\Z")
+_MARK = re.compile(r"(?<=[^\W\d_]{2})[.?!。？！؟]")
 _ABBREVIATED = re.compile(r"(?:(?:\A|\s)[A-ZÄÖÜÉ]\S*|\b(?:etc|inc|approx|usw|ca|vol|ltd))\.\s*\Z")
-"""A stop that may belong to the word before it, as it may to a name: `Apple Inc.`"""
+"""A stop that may belong to the word before it, in which is no space, as it may to a name: `Apple Inc.`"""
 _ASKING = re.compile("(?:ください|下さい|ます|です|ますか|ですか|ません?か|吗|吧|谢谢|一下)[。？！?!]\\s*\\Z")
 """How a Chinese or Japanese request ends that no text ends with."""
 
@@ -36,15 +37,16 @@ def draw_mark(
 ) -> dict[str, Any] | None:
     """Another mark at the end of the message, or none; None where it has to stay."""
     kind = rng.weighted(tuple(_WRITTEN), tuple(_WRITTEN.values()))
-    match = _MARK.search(text)
-    if match is None or touches(protected, match.start(), match.start() + 1) or find_open_end(text):
+    at = len(text.rstrip()) - 1
+    if not _MARK.match(text, at) or touches(protected, at, at + 1) or find_open_end(text):
         return None
-    if _ABBREVIATED.search(text) or (tools and not _ends_freely(text, language, tools)):
+    abbreviated = _ABBREVIATED.search(text, text.rfind(" ", 0, at))
+    if abbreviated or (tools and not _ends_freely(text, language, tools)):
         return None
-    mark = text[match.start()]
+    mark = text[at]
     apart = f" {mark}" if mark in "?!" else ""
     now = {"lost": "", "twice": mark * 2, "apart": apart}[kind]
-    return make_edit(match.start(), mark, now) | {"kind": "mark"}
+    return make_edit(at, mark, now) | {"kind": "mark"}
 
 
 def _ends_freely(text: str, language: Language | None, tools: ToolList) -> bool:
@@ -77,8 +79,9 @@ def draw_small(
     return make_edit(at, word, word.lower()) | {"kind": "capital"}
 
 
+@lru_cache(8)
 def _read_openers(language: Language) -> frozenset[str]:
     if language not in (Language.EN, Language.DE, Language.ES, Language.FR):
         return frozenset()
-    listed = read_words(f"plain.{language.value}") | read_words(f"connectives.{language.value}")
-    return listed if language is Language.EN else listed | read_words(f"commands.{language.value}")
+    listed = read_words(f"plain.{language}") | read_words(f"connectives.{language}")
+    return listed if language is Language.EN else listed | read_words(f"commands.{language}")

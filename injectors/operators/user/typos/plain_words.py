@@ -14,13 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+
+import msgspec
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.typos.named_words import NamedWords, read_named_words
 from crosswind.injectors.operators.user.typos.sentence_words import (
     LISTED,
-    SPEAKERS,
     VERBS,
     Kept,
     Run,
@@ -32,7 +32,6 @@ from crosswind.injectors.text.edits import touches
 from crosswind.injectors.text.entities import MEANING_WORDS, Span
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.sentences import split_sentences
-from crosswind.injectors.text.tokens import Tokens, read_tokens
 from crosswind.injectors.values.mentions import find_values
 
 SHORTEST = 3
@@ -68,8 +67,6 @@ _ASKS = CaselessPattern(
 )
 
 
-LEAST_CLAUSE = 3
-"""Words of the shortest run between two other words that is taken for a clause of the user's own."""
 _GREETING = re.compile(
     r"\W*(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|hallo|guten|hola|buen[oa]s|bonjour|salut"
     r"|مرحب)",
@@ -103,7 +100,7 @@ _PLEA = CaselessPattern(
 """Words by which a sentence asks or wants, wherever they stand in it."""
 
 
-class PlainWord(NamedTuple):
+class PlainWord(msgspec.Struct, frozen=True, gc=False):
     start: int
     end: int
     joins: bool = False
@@ -143,32 +140,23 @@ def _is_bound(before: str, behind: str) -> bool:
 
 
 def _find_listed(text: str, language: Language, kept: Kept) -> Iterator[PlainWord]:
-    joining = read_words(f"connectives.{language.value}")
-    sentences = [
-        (start, end, SentenceWords(tokens, language, kept))
-        for start, end, tokens in _tokenize(text, list(_select_sentences(text, kept)))
-    ]
-    if _GREETING.match(text) and not any(words.asks() for _, _, words in sentences):
+    joining = read_words(f"connectives.{language}")
+    sentences = [*_select_sentences(text, kept)]
+    if not sentences:
+        return
+    words = SentenceWords(text, sentences, language, kept)
+    if _GREETING.match(text) and not words.asks():
         return  # Small talk may be a value as a whole.
-    for start, end, words in sentences:
-        words.mark_verbs()
+    for (start, end), sentence in zip(sentences, words.ranges, strict=True):
+        words.mark_verbs(sentence)
         ends = _cut_at_text(text, start, end, kept)
-        for run in words.find_runs():
-            if not _is_frame(words, run, kept) or _joins_title(text, words, run, joining):
+        for run in words.find_frames(sentence):
+            if _joins_title(text, words, run, joining):
                 continue
-            spans = words.spans(_strip(words, run, joining))
+            spans = map(words.span, _strip(words, run, joining))
             places = [one for one in spans if one[1] <= ends and one[1] - one[0] >= SHORTEST]
             for (first, last), (following, _) in pairwise((*places, _NOWHERE)):
                 yield PlainWord(first, last, following == last + 1 and text[last] == " ")
-
-
-def _tokenize(text: str, sentences: Sequence[Span]) -> list[tuple[int, int, Tokens]]:
-    """The sentences with their tokens, as they stand in the text."""
-    if not text.isascii():
-        return [(start, end, read_tokens(text[start:end]).shift(start)) for start, end in sentences]
-    # In ASCII white space ends each sentence, so the tokens of the whole text are read once for all of them.
-    whole = read_tokens(text)
-    return [(start, end, whole.between(start, end)) for start, end in sentences]
 
 
 _NOWHERE = (-1, -1)
@@ -198,25 +186,14 @@ def asks_alone(text: str, named: NamedWords) -> bool:
     return asks is not None and not handed_on and not (named.takes_question and _ASKS.match(text, start, end))
 
 
-def _is_frame(words: SentenceWords, run: Run, kept: Kept) -> bool:
-    """Whether plain words put the request, and stand in no value."""
-    if run.left is None:
-        return True
-    if run.stop - run.start >= LEAST_CLAUSE and any(
-        words.word(at) in SPEAKERS for at in range(run.start, run.stop)
-    ):
-        return True
-    ends = run.right is not False
-    return run.left and ends if kept.tools.takes_text else run.left or ends
-
-
 def _joins_title(text: str, words: SentenceWords, run: Run, joining: frozenset[str]) -> bool:
     """Whether a run joins words with capitals: `Two Towers and the King` may be one value."""
     if run.left is None or run.right is None:
         return False
-    if not all(text[words.span(at)[0]].isupper() for at in (run.start - 1, run.stop)):
+    before, behind = words.span(run.start - 1), words.span(run.stop)
+    if not (text[before[0]].isupper() and text[behind[0]].isupper()):
         return False
-    return all(words.word(at) in joining for at in range(run.start, run.stop))
+    return joining.issuperset(map(words.word, range(run.start, run.stop)))
 
 
 def _strip(words: SentenceWords, run: Run, joining: frozenset[str]) -> range:

@@ -1,8 +1,10 @@
-"""The words of a sentence, and which of them are plain: words that put requests, and of no tool or value."""
+"""The words of sentences, and which of them are plain: words that put requests, and of no tool or value."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from itertools import compress
 from operator import attrgetter
@@ -13,9 +15,9 @@ import msgspec
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, BEHIND_VERB, SURE
 from crosswind.injectors.operators.user.typos.named_words import NamedWords
 from crosswind.injectors.operators.user.typos.word_lists import read_words
-from crosswind.injectors.text.entities import MEANING_WORDS
+from crosswind.injectors.text.entities import MEANING_WORDS, Span
 from crosswind.injectors.text.languages import Language
-from crosswind.injectors.text.tokens import TokenProperty, Tokens
+from crosswind.injectors.text.tokens import TokenProperty, read_tokens
 
 LISTED = frozenset({Language.EN, Language.DE, Language.ES, Language.FR, Language.AR})
 """Languages with a list of words that put requests."""
@@ -23,6 +25,8 @@ LISTED = frozenset({Language.EN, Language.DE, Language.ES, Language.FR, Language
 SPEAKERS = frozenset(
     {"i'd", "i'll", "i'm", "i've", "please", "need", "want", "could", "would", "can", "thanks"}
 )
+LEAST_CLAUSE = 3
+"""Words of the shortest run between two other words that is taken for a clause of the user's own."""
 LATEST_VERB = 5
 """The latest place of a request's verb in its sentence, behind plain words only."""
 _EDGES = '.,;:!?()"“”«»…،؛؟¿¡'
@@ -50,13 +54,16 @@ class _Judged(msgspec.Struct, frozen=True, gc=False):
     protected: bool
 
 
+@lru_cache(8)
+def _list_plain(language: Language) -> frozenset[str]:
+    return read_words(f"plain.{language}") | read_words(f"connectives.{language}")
+
+
 def _judge(token: str, language: Language) -> _Judged:
-    joining = read_words(f"connectives.{language.value}")
-    listed = read_words(f"plain.{language.value}")
     bare = token.strip(_EDGES)
     word = bare.lower().replace("’", "'")
     protected = word in MEANING_WORDS or (len(bare) > 1 and bare.isupper())
-    plain = not protected and all(part in joining or part in listed for part in word.split("-"))
+    plain = not protected and _list_plain(language).issuperset(word.split("-"))
     return _Judged(token.index(bare), len(bare), word, plain, word.isdecimal(), protected)
 
 
@@ -66,7 +73,7 @@ _JUDGED = {language: TokenProperty(partial(_judge, language=language)) for langu
 @lru_cache(64)
 def _list_told(tools: NamedWords, language: Language) -> frozenset[str]:
     """The words of the parameters' descriptions that may be values."""
-    return tools.described - SPEAKERS - read_words(f"connectives.{language.value}")
+    return tools.described - SPEAKERS - read_words(f"connectives.{language}")
 
 
 @lru_cache(64)
@@ -87,23 +94,25 @@ class Run(msgspec.Struct, frozen=True, gc=False):
 
 
 class SentenceWords:
-    """The words of a sentence. Most are plain, and asked no more: what else is to know is worked out when it
-    is asked for."""
+    """The words of some sentences of a text, by their numbers. Most are plain, and asked no more: what else
+    is to know is worked out when it is asked for."""
 
-    __slots__ = ("_kept", "_language", "_plain", "_starts", "_words")
+    __slots__ = ("_kept", "_language", "_plain", "_starts", "_words", "ranges")
 
-    def __init__(self, tokens: Tokens, language: Language, kept: Kept) -> None:
+    def __init__(self, text: str, sentences: Sequence[Span], language: Language, kept: Kept) -> None:
         self._kept, self._language = kept, language
-        self._starts, self._words = tokens.starts, _JUDGED[language].of(tokens)
-        if not all(worded := list(map(_LENGTH, self._words))):  # A dash by itself is no word.
-            self._starts, self._words = [*compress(self._starts, worded)], [*compress(self._words, worded)]
+        self._starts, self._words = starts, words = _read_words(text, sentences, language)
+        self.ranges = [
+            range(bisect_left(starts, start), bisect_left(starts, end)) for start, end in sentences
+        ]
+        """The words of each sentence."""
         find, others = kept.taken.find, _list_spoken_of(kept.tools, language)
         self._plain = bytearray(
             [
                 one.plain
                 and one.word not in others
-                and find(1, begin + one.before, begin + one.before + one.length) < 0
-                for begin, one in zip(self._starts, self._words, strict=True)
+                and find(1, at := begin + one.before, at + one.length) < 0
+                for begin, one in zip(starts, words, strict=True)
             ]
         )
         """1 for each plain word."""
@@ -112,17 +121,11 @@ class SentenceWords:
         """The word without punctuation, in lower case."""
         return self._words[at].word
 
-    def span(self, at: int) -> tuple[int, int]:
+    def span(self, at: int) -> Span:
         """Where in the text it stands."""
         one = self._words[at]
         begin = self._starts[at] + one.before
         return begin, begin + one.length
-
-    def spans(self, places: range) -> list[tuple[int, int]]:
-        """Where each of these words stands."""
-        words, starts = self._words, self._starts
-        begins = [starts[at] + words[at].before for at in places]
-        return [(begin, begin + words[at].length) for at, begin in zip(places, begins, strict=True)]
 
     def is_named(self, at: int) -> bool:
         """Whether it is a word of a tool's or parameter's name, or a number: no value goes on across it."""
@@ -137,32 +140,61 @@ class SentenceWords:
 
     def asks(self) -> bool:
         """Whether one of the words is of a request: of what is asked for, or of the asking."""
-        asking = (one.word in SPEAKERS or one.word in VERBS for one in self._words)
-        return any(asking) or any(map(self.is_named, range(len(self._words))))
+        places = [at for sentence in self.ranges for at in sentence]
+        asking = (self.word(at) in SPEAKERS or self.word(at) in VERBS for at in places)
+        return any(asking) or any(map(self.is_named, places))
 
-    def mark_verbs(self) -> None:
+    def mark_verbs(self, sentence: range) -> None:
         """Make those verbs of a request plain that no tool is named after."""
         if self._kept.tools.takes_action:
             return
-        verbs = SURE if self._language is Language.EN else read_words(f"commands.{self._language.value}")
-        for at, plain in enumerate(self._plain[:LATEST_VERB]):
-            if plain:
+        verbs = SURE if self._language is Language.EN else read_words(f"commands.{self._language}")
+        for at in sentence[:LATEST_VERB]:
+            if self._plain[at]:
                 continue
-            word, following = self.word(at), self.word(at + 1) if at + 1 < len(self._words) else ""
+            word, following = self.word(at), self.word(at + 1) if at + 1 < sentence.stop else ""
             verb = word in verbs or (word in AMBIGUOUS and following in BEHIND_VERB)
             if not verb or self.is_named(at) or self.is_kept(at):
                 return
             self._plain[at] = 1
 
-    def find_runs(self) -> list[Run]:
-        """The runs of plain words."""
-        runs, count = list[Run](), len(self._words)
-        for match in _RUN.finditer(self._plain):
+    def find_frames(self, sentence: range) -> list[Run]:
+        """The runs of plain words that put the request, and stand in no value."""
+        frames, begin, end = list[Run](), sentence.start, sentence.stop
+        takes_text = self._kept.tools.takes_text
+        for match in _RUN.finditer(self._plain, begin, end):
             start, stop = match.span()
-            left = self.is_named(start - 1) if start else None
-            right = self.is_named(stop) if stop < count else None
-            runs.append(Run(start, stop, left, right))
-        return runs
+            left = self.is_named(start - 1) if start > begin else None
+            right = self.is_named(stop) if stop < end else None
+            beside = left and right is not False if takes_text else left or right is not False
+            if left is None or beside or self._is_clause(start, stop):
+                frames.append(Run(start, stop, left, right))
+        return frames
+
+    def _is_clause(self, start: int, stop: int) -> bool:
+        """Whether these plain words are a clause of the user's own."""
+        if stop - start < LEAST_CLAUSE:
+            return False
+        return not SPEAKERS.isdisjoint(map(self.word, range(start, stop)))
+
+
+def _read_words(text: str, sentences: Sequence[Span], language: Language) -> tuple[list[int], list[_Judged]]:
+    """Where the tokens of the sentences begin, and what they are; of others there may be some, too."""
+    judged = _JUDGED[language]
+    if text.isascii():
+        # White space ends each sentence here, so the tokens of the whole text are those of all of them.
+        tokens = read_tokens(text)
+        starts, words = tokens.starts, judged.of(tokens)
+    else:
+        starts, words = [], []
+        for start, end in sentences:
+            tokens = read_tokens(text[start:end])
+            starts += [start + at for at in tokens.starts]
+            words += judged.of(tokens)
+    if 0 in map(_LENGTH, words):  # Dots by themselves are no word.
+        worded = list(map(_LENGTH, words))
+        starts, words = [*compress(starts, worded)], [*compress(words, worded)]
+    return starts, words
 
 
 _LENGTH = attrgetter("length")

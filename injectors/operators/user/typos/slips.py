@@ -15,7 +15,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable
 
-from crosswind.injectors.operators.user.typos.keyboards import Keyboard, find_keyboard
+from crosswind.injectors.operators.user.typos.keyboards import find_keyboard
 from crosswind.injectors.operators.user.typos.word_lists import read_variants
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.languages import Language
@@ -28,14 +28,14 @@ Slip = Callable[[str, Language | None, SeededRandom], str | None]
 
 def draw_slip(word: str, language: Language | None, rng: SeededRandom) -> tuple[str, str] | None:
     """Draw a kind of slip and the word with it; None where no kind gives another word."""
-    kinds, weights = map(list, _SIGNED if _has_signs(word) else _UNSIGNED)
+    kinds, weights = _SIGNED if _has_signs(word) else _UNSIGNED
     while kinds:
         kind = rng.weighted(kinds, weights)
         typed = _SLIPS[kind](word, language, rng)
         if typed is not None and typed != word:
             return kind, typed
         at = kinds.index(kind)
-        del kinds[at], weights[at]
+        kinds, weights = kinds[:at] + kinds[at + 1 :], weights[:at] + weights[at + 1 :]
     return None
 
 
@@ -98,16 +98,16 @@ def _swap(word: str, language: Language | None, rng: SeededRandom) -> str | None
     places = [at for at in range(len(word) - 1) if word[at] != word[at + 1] and word[at : at + 2].isalpha()]
     if not places:
         return None
-    weights = [_weigh_swap(word, at, find_keyboard(language, word[at])) for at in places]
-    at = rng.weighted(places, weights)
+    at = rng.weighted(places, [_weigh_swap(word, at, language) for at in places])
     pair = word[at + 1] + word[at]
     if at == 0 and word[0].isupper():
         pair = pair.capitalize()
     return word[:at] + pair + word[at + 2 :]
 
 
-def _weigh_swap(word: str, at: int, keyboard: Keyboard) -> float:
-    hands = keyboard.is_left(word[at].lower()) != keyboard.is_left(word[at + 1].lower())
+def _weigh_swap(word: str, at: int, language: Language | None) -> float:
+    left = find_keyboard(language, word[at]).left
+    hands = (word[at].lower() in left) != (word[at + 1].lower() in left)
     return (3.0 if hands else 1.0) * (4 * FIRST_LETTER if at == 0 else 1.0)
 
 

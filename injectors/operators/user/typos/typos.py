@@ -138,7 +138,7 @@ def _find_language(target: UserTarget, own: str) -> Language | None:
     if found is not None or is_foreign(own):
         return found
     first = own.split(None, 1)[0].lower() if own.strip() else ""
-    return next((one for one in COMMANDED if first in read_words(f"commands.{one.value}")), Language.EN)
+    return next((one for one in COMMANDED if first in read_words(f"commands.{one}")), Language.EN)
 
 
 def _find_words(
@@ -158,7 +158,8 @@ def _draw_edits(
     others: Sequence[dict[str, Any]],
 ) -> Iterator[dict[str, Any]]:
     """As many edits as are wanted, of words that no edit has touched."""
-    taken = {at for one in others for at in range(one["at"] - APART, one["at"] + len(one["was"]) + APART)}
+    taken = [(one["at"] - APART, one["at"] + len(one["was"]) + APART) for one in others]
+    apart = 0 if language in LANGUAGES else APART
     for one in words:
         if count == 0:
             return
@@ -166,9 +167,8 @@ def _draw_edits(
         if drawn is None:
             continue
         start, end = drawn["at"], drawn["at"] + len(drawn["was"]) + 1
-        if taken.isdisjoint(range(start, end)):
-            apart = 0 if language in LANGUAGES else APART
-            taken.update(range(start - apart, end + apart))
+        if all(end <= first or last <= start for first, last in taken):
+            taken.append((start - apart, end + apart))
             count -= 1
             yield drawn
 
