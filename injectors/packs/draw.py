@@ -217,7 +217,7 @@ def _find_shelf(
 
 @lru_cache(256)
 def _fit(shelf: Shelf, setting: Setting) -> Fitting:
-    said = read_said(setting.opening or "", setting.language)
+    said = read_said(setting.opening, setting.language)
     by_tools, served = _find_by_tools(shelf, setting.tools, setting.language)
     fitting = (shelf.about.without | shelf.about.find(said) | by_tools) & ~served
     if setting.address is not None:

@@ -188,7 +188,7 @@ def list_own(setting: Setting, part: str, slots: frozenset[str]) -> dict[str, En
     what the fields do, or else on what the name does: a flight's price is no timetable."""
     own = list_entries(setting, part, slots)
     without_tool = msgspec.structs.replace(setting, tools=frozenset())
-    without_fields = msgspec.structs.replace(setting, opening=frozenset())
+    without_fields = msgspec.structs.replace(setting, opening="")
     by_fields = own.keys() & list_entries(without_tool, part, slots).keys()
     by_name = own.keys() & list_entries(without_fields, part, slots).keys()
     both = by_fields & by_name
