@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 
 from crosswind.injectors.conversation import Conversation, InstructionText, Site, ToolResult, UserText
 from crosswind.injectors.engine.messages import perturb_instructions, perturb_messages
-from crosswind.injectors.engine.plan import NOISY, ActiveRule, Assignment, Plan, offered_types
+from crosswind.injectors.engine.plan import NOISY, ActiveRule, Assignment, Plan
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.guard.tool_classes import permit
 from crosswind.injectors.profiles.load import Compose, Profile
@@ -31,7 +31,7 @@ def is_type_open(profile: Profile, dose: Assignment) -> bool:
     """Whether a session's type is to be chosen among those that its first request allows."""
     must = dose.at_least_one or profile.at_least_one or all(one.when.at_least_one for one in profile.rules)
     open_ = profile.compose is Compose.ONE_OF and dose.arm == NOISY and dose.noise_type is None
-    return must and open_ and len(offered_types(profile)) > 1
+    return must and open_ and len(profile.types) > 1
 
 
 def find_allowed_types(
@@ -42,7 +42,7 @@ def find_allowed_types(
     `plan_for` gives the session's plan under a type. Types of third parties aren't tried, and count as
     allowed. Pure.
     """
-    return tuple(name for name in offered_types(profile) if _is_allowed(plan_for(name), name, first))
+    return tuple(name for name in profile.types if _is_allowed(plan_for(name), name, first))
 
 
 def _is_allowed(plan: Plan, name: str, first: FirstRequest) -> bool:

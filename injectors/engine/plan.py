@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
+
+import msgspec
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site, ToolSchema
@@ -75,7 +77,7 @@ class CompiledRule:
 NO_RULES: Mapping[str, ActiveRule] = MappingProxyType({})
 
 
-class ActiveRule(NamedTuple):
+class ActiveRule(msgspec.Struct, frozen=True, gc=False):
     """A rule of a plan with its installed operator, and all that follows from the two alone."""
 
     rule: CompiledRule
@@ -209,12 +211,13 @@ def _operator(rule: CompiledRule, entry: Registered) -> Operator | None:
 def _activate(plan: Plan, rule: CompiledRule, entry: Registered) -> ActiveRule:
     """The rule in a plan. All but its `line` is the same for all sessions that share it."""
     bounds, known = _active.get(id(rule), (None, None))
-    if known is None or known.rule is not rule or known.entry is not entry or bounds != plan.bounds:
+    alike = bounds is plan.bounds or bounds == plan.bounds
+    if known is None or known.rule is not rule or known.entry is not entry or not alike:
         if len(_active) >= _MOST_COMPILED:
             _active.clear()
         known = _make_active(rule, entry, plan.bounds)
         _active[id(rule)] = plan.bounds, known
-    return known._replace(line=plan.slot_line(rule, known.site.value))
+    return msgspec.structs.replace(known, line=plan.slot_line(rule, known.site.value))
 
 
 def _make_active(rule: CompiledRule, entry: Registered, bounds: Bounds) -> ActiveRule:
@@ -310,13 +313,8 @@ def _settle_level(profile: Profile, level: int | None) -> int | None:
     raise ProfileError(f"profile {profile.name!r} {fix}")
 
 
-def offered_types(profile: Profile) -> list[str]:
-    """The noise types of a profile, in its order."""
-    return list(dict.fromkeys(rule.operator for rule in profile.rules))
-
-
 def _settle_type(profile: Profile, dose: Assignment, key: str) -> str | None:
-    offered, noise_type = offered_types(profile), dose.noise_type
+    offered, noise_type = profile.types, dose.noise_type
     if noise_type is not None:
         name = registry.resolve(noise_type).name
         if name not in offered:
@@ -324,12 +322,9 @@ def _settle_type(profile: Profile, dose: Assignment, key: str) -> str | None:
             raise ProfileError(f"profile {profile.name!r} has no rule for noise type {noise_type!r}: {fix}")
         return name
     if profile.compose is not Compose.ONE_OF:
-        return offered[0] if len(offered) == 1 else None
-    weights: dict[str, float] = dict.fromkeys(offered, 0)
-    for rule in profile.rules:
-        weights[rule.operator] += rule.weight
+        return next(iter(offered)) if len(offered) == 1 else None
     drawn = [name for name in offered if name in (dose.allowed_types or offered)]
-    return SeededRandom(key).weighted(drawn, [weights[name] for name in drawn])
+    return SeededRandom(key).weighted(drawn, [offered[name] for name in drawn])
 
 
 def _find_rules(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -108,6 +110,14 @@ class Profile(_Model):
     rules: tuple[Rule, ...] = ()
     lineage: dict[str, Any] = Field(default_factory=dict)
     """Where a profile that was searched comes from: nothing that sessions depend on."""
+
+    @cached_property
+    def types(self) -> Mapping[str, float]:
+        """The weight of each noise type, in the order of the rules."""
+        weights = dict.fromkeys((rule.operator for rule in self.rules), 0.0)
+        for rule in self.rules:
+            weights[rule.operator] += rule.weight
+        return weights
 
     @property
     def highest_level(self) -> int | None:
