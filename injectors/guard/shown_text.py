@@ -26,6 +26,9 @@ OWED, WITHHELD, COARSE = "owed", "withheld", "coarse"
 """Members of a draw: what the user doubts until a later message, and what they tell when asked: nothing of
 the one, less exact words for the other."""
 
+_SETTLED = frozenset((FINAL, WRONG, OWED, WITHHELD, COARSE))
+"""Members of draws that settle a value, or put it in doubt: most draws have none."""
+
 
 def check_shown_text(
     clean: str, tools: Sequence[ToolSchema], earlier: Sequence[Draw], draw: Draw, before: str, after: str
@@ -35,7 +38,8 @@ def check_shown_text(
     `clean` is what the user said, `earlier` are the draws that made `before` of it, and `draw` makes `after`
     of that.
     """
-    draws = (*earlier, draw)
+    earlier = [one for one in earlier if not _SETTLED.isdisjoint(one)]
+    draws = earlier if _SETTLED.isdisjoint(draw) else [*earlier, draw]
     open_end = find_open_end(clean)
     if open_end is not None and after.partition(open_end)[2].strip():
         return f"it would have added to what is to be passed on word for word: {open_end!r:.60}"
