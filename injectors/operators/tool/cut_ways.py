@@ -11,7 +11,7 @@ from crosswind.injectors.operators.tool.facts import split_field
 from crosswind.injectors.operators.tool.false_values.sensors import COMMANDING
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.operators.words.results import COMMANDS
-from crosswind.injectors.stacks.kinds import find_kinds, read_arguments
+from crosswind.injectors.stacks.kinds import read_arguments
 from crosswind.injectors.stacks.model import Shape, ToolKind, Way
 from crosswind.injectors.stacks.shapes import find_shape
 from crosswind.injectors.targets import ToolResultTarget
@@ -33,9 +33,10 @@ LONG = 400
 """Characters of JSON that some limit may cut; what is shorter loses whole fields or elements."""
 
 
-def list_ways(target: ToolResultTarget, text: str, value: Any) -> list[Way]:
-    """The ways in which such a result may be cut; those that systems prefer stand more often."""
-    kinds, shape = find_kinds(target, ""), find_shape(text)
+def list_ways(target: ToolResultTarget, text: str, value: Any, kinds: frozenset[ToolKind]) -> list[Way]:
+    """The ways in which such a result of a system of these kinds may be cut; those that systems prefer stand
+    more often."""
+    shape = find_shape(text)
     local = is_local(target.tool, kinds)
     if shape is Shape.TEXT:
         return _list_ways_of_text(text, local=local) if len(text) >= LEAST_OUTPUT else []
@@ -125,10 +126,10 @@ LEAST_TEXT = 120
 """Characters of the shortest text within JSON that is cut."""
 
 
-def list_free(target: ToolResultTarget, value: dict[str, Any]) -> list[str]:
+def list_free(target: ToolResultTarget, value: dict[str, Any], *, device: bool) -> list[str]:
     """The fields that a system may fail to give: what it puts beside a record's core, or else of its core. An
     id, a message, what was given, what was asked for, and how the call went are always there."""
-    free = list(_find_free(target, value, device=ToolKind.DEVICE in find_kinds(target, "")))
+    free = list(_find_free(target, value, device=device))
     return [key for key, words in free if CORE.isdisjoint(words)] or [key for key, _ in free]
 
 
@@ -191,7 +192,7 @@ def changes_something(target: ToolResultTarget) -> bool:
 
 
 def _names(words: tuple[str, ...]) -> bool:
-    return words[-1:] == () or words[-1] in fields.NAMING
+    return not words or words[-1] in fields.NAMING
 
 
 def find_list(value: Any) -> str | None:

@@ -13,6 +13,7 @@ from crosswind.injectors.operators.tool.cut_ways import (
 )
 from crosswind.injectors.operators.tool.result_cuts import ResultCut
 from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.stacks.kinds import find_kinds
 from crosswind.injectors.stacks.model import Shape, Way
 from crosswind.injectors.stacks.shapes import find_shape
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
@@ -51,11 +52,11 @@ class Incomplete:
             return None
         lost = LEAST + SPREAD * severity * rng.uniform()
         way, order = rng.uniform(), rng.uniform()
-        shape, value = find_shape(text), parse_json(text)
-        ways = list_ways(target, text, value)
+        shape, value, kinds = find_shape(text), parse_json(text), find_kinds(target, "")
+        ways = list_ways(target, text, value, kinds)
         if not ways:
             return None
-        cut = ResultCut(target, rng, text, lost, order)
+        cut = ResultCut(target, rng, text, kinds, lost, order)
         drawn = cut.draw(ways[int(way * len(ways))])
         if drawn is None and shape is Shape.TEXT:
             return cut.draw_tail()

@@ -20,8 +20,7 @@ from crosswind.injectors.operators.tool.cut_ways import (
 from crosswind.injectors.operators.tool.facts import split_field
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.cuts import draw_members, draw_text
-from crosswind.injectors.stacks.kinds import find_kinds
-from crosswind.injectors.stacks.model import Shape, Way
+from crosswind.injectors.stacks.model import Shape, ToolKind, Way
 from crosswind.injectors.stacks.shapes import find_shape
 from crosswind.injectors.targets import Draw, ToolResultTarget
 from crosswind.injectors.text.graphemes import find_boundary
@@ -47,6 +46,8 @@ class ResultCut(msgspec.Struct, frozen=True, gc=False):
     target: ToolResultTarget
     rng: SeededRandom
     text: str
+    kinds: frozenset[ToolKind]
+    """Of the system behind the tool."""
     lost: float
     """The share that is lost."""
     order: float
@@ -63,7 +64,7 @@ class ResultCut(msgspec.Struct, frozen=True, gc=False):
         slots = {"left": len(text) - keep, "shown": keep, "all": len(text)}
         is_json = find_shape(text) is not Shape.TEXT
         way = Way.BYTES if is_json else Way.TAIL
-        local = is_local(self.target.tool, find_kinds(self.target, ""))
+        local = is_local(self.target.tool, self.kinds)
         mark = draw_text(self.target, self.rng, way, slots, must_say=local or not is_json, local=local)
         return {"keep": keep, "from": len(text), "mark": mark}
 
@@ -71,7 +72,7 @@ class ResultCut(msgspec.Struct, frozen=True, gc=False):
         """A text without its end. Where nothing says so, it ends within a word."""
         text = self.text
         keep = max(1, min(len(text) - 1, round((1 - self.lost) * len(text))))
-        local = is_local(self.target.tool, find_kinds(self.target, ""))
+        local = is_local(self.target.tool, self.kinds)
         within = None if local or len(text) < LEAST_BROKEN else _find_within_word(text, keep)
         keep = find_boundary(text, within or _find_word_end(text, keep)) or 1
         slots = {"left": len(text) - keep, "shown": keep, "all": len(text)}
@@ -165,7 +166,7 @@ class ResultCut(msgspec.Struct, frozen=True, gc=False):
 
     def _drop(self, way: Way) -> Draw | None:
         value = parse_json(self.target.text)
-        keys = list_free(self.target, value)
+        keys = list_free(self.target, value, device=ToolKind.DEVICE in self.kinds)
         if not keys:
             return None
         left = len(value) - len(list_derived(value, keys) if way is Way.SIGNALS else ()) - 1
