@@ -103,13 +103,12 @@ def draw_members(
 ) -> dict[str, Any] | None:
     """The members that say that a part is missing; None: each collides with one of `taken`."""
     total = slots.get("total")
-    sized = not isinstance(total, int) or total >= LEAST_PAGED
-    addressed = _has_addresses(target, str(slots.get("key", "")))
+    sized, key = not isinstance(total, int) or total >= LEAST_PAGED, str(slots.get("key", ""))
 
     def fits(ending: _Ending) -> bool:
-        if (ending.has_sizes and not sized) or (ending.has_path and not addressed):
+        if (ending.has_sizes and not sized) or not ending.cut.json.keys().isdisjoint(taken):
             return False
-        return ending.cut.json.keys().isdisjoint(taken)
+        return not ending.has_path or _has_addresses(target, key)
 
     endings = filter(fits, _in_order(target, way))
     first = chosen = next(endings, None)
@@ -145,7 +144,7 @@ LEAST_PAGED = 6
 
 def _has_addresses(target: ToolResultTarget, key: str) -> bool:
     """Whether the system may have an address for that field: a web service, for a plain noun."""
-    return ToolKind.SQL not in find_kinds(target, "") and key.isalpha()
+    return key.isalpha() and ToolKind.SQL not in find_kinds(target, "")
 
 
 def _takes_a_page(target: ToolResultTarget) -> bool:
