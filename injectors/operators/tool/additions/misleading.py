@@ -141,14 +141,15 @@ def _draw_remarks(
     if found is None or found[2].keys() <= used:
         return names, added, flags
     setting, slots, own = found
-    fields, wanted = RemarkFields(target, value), {one.id for one in own.values()}
+    fields = RemarkFields(target, value)
+    wanted = set(map(id, own.values()))  # Two packs may give entries the same id.
     for lead, place in _draw_places(target, value, kinds, rng, english=language is Language.EN):
         if place is None and (flag := fields.draw_flag(setting, used, rng)):
             used.add(flag[0])
             names.append(flag[0])
             flags.append(flag[1])
         elif phrase := draw_phrase(
-            rng, setting, OPERATOR, "remark", slots=slots, used=used, accept=lambda entry: entry.id in wanted
+            rng, setting, OPERATOR, "remark", slots=slots, used=used, accept=lambda entry: id(entry) in wanted
         ):
             text, sentence = phrase.text, phrase.text[:1].upper() + phrase.text[1:]
             if text != sentence and text.startswith(tuple(slots[one] for one in OPTIONS & slots.keys())):

@@ -103,8 +103,8 @@ class RemarkFields:
         wanted = list_own(setting, "field", frozenset())
         if not rng.chance(min(FLAGGED, EACH_FLAG * len(wanted))):
             return None
-        ids = {one.id for one in wanted.values()}
-        phrase = draw_phrase(rng, setting, OPERATOR, "field", used=used, accept=lambda one: one.id in ids)
+        known = set(map(id, wanted.values()))  # Two packs may give entries the same id.
+        phrase = draw_phrase(rng, setting, OPERATOR, "field", used=used, accept=lambda one: id(one) in known)
         if phrase is None:
             return None
         subject = self._find_subject(wanted[phrase.entry].about)

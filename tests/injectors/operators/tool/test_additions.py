@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from crosswind.injectors import registry
 from crosswind.injectors.conversation import Ref, ToolCall, ToolResult
 from crosswind.injectors.operators.tool.additions.display_texts import display
 from crosswind.injectors.operators.tool.additions.restatement import restate_text
@@ -329,3 +330,13 @@ def test_the_dot_of_an_ordinal_an_initial_or_an_abbreviation_ends_no_sentence(
 def test_a_figure_that_nobody_reads_as_digits_is_not_said_again(figure: float) -> None:
     assert display("price", figure, 0, "EUR") is None
     assert display("distance_km", figure, 0) is None
+
+
+def test_entries_of_two_packs_that_have_one_id_are_told_apart() -> None:
+    status = "Der Flug ist bestätigt, und der Preis wurde bezahlt."
+    told = json.dumps({"flight": "LH1", "price": 120, "subscription": "gold", "status": status})
+    target = replace(result_target(told), tool="get_subscription")
+    operator = registry.operators()["tool.misleading"].implementation
+    draws = [operator.draw(target, SeededRandom(f"packs|{seed}"), 0.9) for seed in range(100)]
+    named = {phrase.partition("#")[0] for draw in draws if draw for phrase in draw["phrases"]}
+    assert {one.partition("@")[0] for one in named} == {"de/support"}
