@@ -56,7 +56,7 @@ ROOM = 240
     aliases=("induce",),
     source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
     effect=Effect.ADDS,
-    version=15,
+    version=16,
 )
 class Misleading:
     """One or two remarks are added to a result, as services add them: they tempt to the nearest wrong option
