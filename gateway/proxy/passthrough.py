@@ -119,7 +119,7 @@ class PassThrough:
         if route is not None and route.object_id is not None:
             await self.ownership.check([route.object_id], tenant)
         if body is not None:
-            await self.ownership.check_body(body.body, tenant)
+            await self.ownership.check_request(body, tenant)
         if route is None or not (route.lists(method) or route.describes(method)):
             return None
         return TenantShare(self.ownership, tenant, lists=route.lists(method))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import hashlib
 import json
 from collections.abc import AsyncIterator
@@ -186,11 +187,17 @@ async def test_another_tenants_objects_do_not_exist(tmp_path: Path, record: str)
 
 
 async def send_raw(
-    tenants: Tenants, key: str, path: str, body: bytes | None = None, kind: str = "application/json"
+    tenants: Tenants,
+    key: str,
+    path: str,
+    body: bytes | None = None,
+    kind: str = "application/json",
+    encoded: tuple[str, ...] = (),
 ) -> int:
     """Send a path and a body as they are: clients rewrite them. Gives the status."""
     at = httpx.URL(tenants.running.data)
     head = f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
+    head += "".join(f"content-encoding: {one}\r\n" for one in encoded)
     head += (
         f"authorization: Bearer {key}\r\ncontent-type: {kind}\r\ncontent-length: {len(body or b'')}\r\n\r\n"
     )
@@ -236,6 +243,27 @@ async def test_a_body_names_another_tenants_object_in_no_encoding(tmp_path: Path
             ("/v1/vector_stores", {"file_ids": [file]}),
         ):
             assert await send_raw(tenants, B, path, json.dumps(body).encode(encoding)) == 404, path
+        assert not account.seen
+
+
+@pytest.mark.parametrize(
+    ("encoded", "status"),
+    [(("gzip",), 404), (("identity", "gzip"), 404), (("snappy",), 415), (("gzip", "snappy"), 415)],
+)
+async def test_a_body_names_another_tenants_object_in_no_content_encoding(
+    tmp_path: Path, encoded: tuple[str, ...], status: int
+) -> None:
+    account = Account()
+    async with shared(tmp_path, account) as tenants:
+        file = (await tenants.make(A, "/files"))["id"]
+        response = (await tenants.make(A, "/responses", RESPONSE))["id"]
+        account.seen.clear()
+        for path, body in (
+            ("/v1/responses", {**RESPONSE, "previous_response_id": response}),
+            ("/v1/vector_stores", {"file_ids": [file]}),
+        ):
+            raw = gzip.compress(json.dumps(body).encode())
+            assert await send_raw(tenants, B, path, raw, encoded=encoded) == status, path
         assert not account.seen
 
 
