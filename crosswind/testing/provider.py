@@ -115,6 +115,7 @@ class ScriptedProvider(ProviderState):
         await send({"type": "http.response.start", "status": response.status, "headers": headers})
         for chunk in chunks:
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            await asyncio.sleep(0)  # `send` may not wait: only here it is noticed that a client left.
         await send({"type": "http.response.body", "body": b""})
 
     async def _respond(self, request: ReceivedRequest) -> RouteResponse:

@@ -74,7 +74,7 @@ class HttpTransport:
                 if answer.status_code in (401, 403):
                     raise McpError(f"{self._url} answers {answer.status_code}: give its key with --key-env")
                 self._session = answer.headers.get("mcp-session-id", self._session)
-                if answer.headers.get("content-type", "").startswith("text/event-stream"):
+                if answer.headers.get("content-type", "").lower().startswith("text/event-stream"):
                     return _find_answer(answer, until)
                 body = answer.read()
                 if answer.status_code >= 400 and not body.lstrip().startswith(b"{"):

@@ -208,7 +208,7 @@ class CrosswindAddon:
         call, answer = self._under_way.get(flow.id), flow.response
         if answer is None or (call is None and answer.raw_content is not None):
             return  # It is ours.
-        kind = answer.headers.get("content-type", "")
+        kind = answer.headers.get("content-type", "").lower()
         if call is not None and flow.request.method != "HEAD":
             length = answer.headers.get("content-length", "")
             streams = kind.startswith("text/event-stream") and not answer.headers.get("content-encoding")

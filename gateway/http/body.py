@@ -16,6 +16,8 @@ class RequestBody(msgspec.Struct, frozen=True):
 
     raw: bytes
     body: bytes
+    encoded: bool = False
+    """`body` has its `Content-Encoding` still."""
 
     def to_send(self, body: bytes) -> tuple[bytes, dict[bytes, bytes | None]]:
         """The bytes to send for a body, and the changes of headers for them: those received if the body is
@@ -36,14 +38,14 @@ async def read_body(http: HttpRequest, limit: int, in_use: Callable[[], bool] | 
     `in_use` says whether it is for a session that is in use, which is refused last.
     """
     raw = await http.body(limit, in_use)
-    encoding = http.head.template.first.get(b"content-encoding")
-    if encoding is None:
+    if not http.head.template.encoded:
         return RequestBody(raw, raw)
+    encoding = b",".join([value for name, value in http.head.template.headers if name == b"content-encoding"])
     decoding = ContentDecoder(encoding.decode("latin-1"), limit, http.hold_decoded)
     if decoding.plain or decoding.failed:
-        return RequestBody(raw, raw)
+        return RequestBody(raw, raw, encoded=decoding.failed)
     # Off the loop, since the decoded body may be much larger than the received one.
     body = await asyncio.to_thread(decoding.feed, raw)
     if decoding.refused:
         raise http.refuse_body()
-    return RequestBody(raw, raw if decoding.failed else body)
+    return RequestBody(raw, raw if decoding.failed else body, encoded=decoding.failed)

@@ -13,6 +13,12 @@ _PIECE = 1 << 18
 """The most bytes that are decoded at a time."""
 _SLICE = 256
 """The most bytes that a decoder without bounds is fed at a time: zstd makes 128 KB of four."""
+_ZLIB_SLICE = 4096
+"""The most bytes that zlib is fed at a time: it copies the rest of them at the end of each member."""
+_MOST_MEMBERS = 1 << 16
+"""Of one body. They cost time even where nothing is in them."""
+_MOST_LAYERS = 5
+"""How often a body may be encoded."""
 
 
 class _Decoder(Protocol):
@@ -32,8 +38,10 @@ class ContentDecoder:
         """Nothing needs decoding."""
         self.refused = False
         self._left = limit
+        self._between = limit + _PIECE
+        """How many bytes more may come out of encodings that lie around another."""
         self._hold = hold
-        known = _decoders() if names else {}
+        known = _decoders() if 0 < len(names) <= _MOST_LAYERS else {}
         self._decoders = [known[name]() for name in reversed(names) if name in known]
         self.failed = len(self._decoders) < len(names)
 
@@ -62,8 +70,16 @@ class ContentDecoder:
         if depth == len(self._decoders):
             yield data
             return
+        if depth:
+            self._between -= len(data)
+            if self._between < 0:
+                raise _TooLarge
         for piece in self._decoders[depth].feed(data):
             yield from self._through(piece, depth + 1)
+
+
+class _TooLarge(Exception):
+    """What lies between two encodings is, or the members of one are too many."""
 
 
 class _Zlib:
@@ -73,10 +89,16 @@ class _Zlib:
         self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
         self._head = b""
         """The first two bytes, which tell whether there is a header."""
+        self._members = 1
 
     def feed(self, data: bytes) -> Iterator[bytes]:
+        for start in range(0, len(data), _ZLIB_SLICE):
+            yield from self._feed(data[start : start + _ZLIB_SLICE])
+
+    def _feed(self, data: bytes) -> Iterator[bytes]:
         while data:
             if self._inflate.eof:
+                self._members = _count_member(self._members)
                 self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
             try:
                 piece = self._inflate.decompress(data, _PIECE)
@@ -95,15 +117,23 @@ class _Zstd:
     def __init__(self) -> None:
         self._make = _library("zstandard").ZstdDecompressor(max_window_size=1 << 27).decompressobj
         self._frame = self._make()
+        self._members = 1
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         for start in range(0, len(data), _SLICE):
             rest = data[start : start + _SLICE]
             while rest:
                 if self._frame.eof:
+                    self._members = _count_member(self._members)
                     self._frame = self._make()
                 yield self._frame.decompress(rest)
                 rest = self._frame.unused_data if self._frame.eof else b""
+
+
+def _count_member(members: int) -> int:
+    if members >= _MOST_MEMBERS:
+        raise _TooLarge
+    return members + 1
 
 
 class _Brotli:

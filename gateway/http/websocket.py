@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from crosswind.gateway.http.connection_table import ConnectionTable
 
 _PING_EVERY_S = 20.0
+_SLICE = 16 << 10
+"""How many bytes are parsed at a time: thousands of frames have room in a few."""
 _CLOSE_WITHIN_S = 10.0
 """How long the client's part of the closing handshake is waited for."""
 _NO_CODE, _ABNORMAL, _RESTART = 1005, 1006, 1012
@@ -48,8 +50,10 @@ class WebSocketConnection(asyncio.Protocol):
             logger=logging.getLogger("crosswind.websockets"),
         )
         self._response = _accept(self._protocol, head)
+        self._unparsed = bytearray()
         self._messages: deque[str | bytes] = deque()
-        self._fragments: list[bytes] = []
+        self._begun = bytearray()
+        """What came of a message."""
         self._text = False
         self._arrived = asyncio.Event()
         self._writable = asyncio.Event()
@@ -102,21 +106,41 @@ class WebSocketConnection(asyncio.Protocol):
         return message
 
     def data_received(self, data: bytes) -> None:
-        self._protocol.receive_data(data)
+        self._unparsed += data
+        self._parse()
+
+    def _parse(self) -> None:
+        """Parse a slice of what came. The rest waits for the loop, and until its messages are taken: a few
+        bytes may be a large message.
+        """
+        part = bytes(self._unparsed[:_SLICE])
+        del self._unparsed[:_SLICE]
+        self._protocol.receive_data(part)
         for event in self._protocol.events_received():
             if isinstance(event, Frame):
                 self._receive_frame(event)
         self._flush()
         if self._protocol.parser_exc is not None or self._protocol.close_rcvd is not None:
+            self._unparsed.clear()
             self._end()
             self._transport.close()
+        elif self._unparsed:
+            self._hold_back()
+            self._loop.call_soon(self._parse_on)
+
+    def _parse_on(self) -> None:
+        waits = self._messages and self._protocol.close_sent is None
+        if self._unparsed and not waits and not self._transport.is_closing():
+            self._parse()
+            if not self._unparsed and not self._messages:
+                self._read_on()
 
     def _receive_frame(self, frame: Frame) -> None:
         match frame.opcode:
             case Opcode.TEXT | Opcode.BINARY:
-                self._text, self._fragments = frame.opcode is Opcode.TEXT, [bytes(frame.data)]
+                self._text, self._begun = frame.opcode is Opcode.TEXT, bytearray(frame.data)
             case Opcode.CONT:
-                self._fragments.append(bytes(frame.data))
+                self._begun += frame.data
             case Opcode.PONG:
                 if self._ping is not None and bytes(frame.data) == self._ping:
                     self._ping = None
@@ -125,19 +149,24 @@ class WebSocketConnection(asyncio.Protocol):
                 return
         if not frame.fin:
             return
-        message, self._fragments = b"".join(self._fragments), []
+        message, self._begun = bytes(self._begun), bytearray()
         try:
             self._messages.append(message.decode() if self._text else message)
         except UnicodeDecodeError:
             self._protocol.fail(1007)
             return
         self._arrived.set()
+        self._hold_back()
+
+    def _hold_back(self) -> None:
         if self._reading:
             self._reading = False
             self._transport.pause_reading()
 
     def _read_on(self) -> None:
-        if not self._reading and not self._transport.is_closing():
+        if self._unparsed:
+            self._loop.call_soon(self._parse_on)
+        elif not self._reading and not self._transport.is_closing():
             self._reading = True
             self._transport.resume_reading()
 

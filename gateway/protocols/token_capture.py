@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from crosswind.gateway.protocols.document import JsonPath, replace_values
 from crosswind.gateway.protocols.frame import Frame
 from crosswind.gateway.protocols.json_values import as_list, as_mapping, decode_or_none, encode
 from crosswind.gateway.protocols.request import Request
@@ -52,6 +53,30 @@ gets none of them.
 """
 MOST_DIGITS = 18
 """No token's id has more."""
+
+
+_SAMPLED = frozenset({"logprobs", "token_ids", "prompt_token_ids", "prompt_logprobs"})
+"""Members of answers that spell texts token by token."""
+_HOLDERS = frozenset({"choices", "output", "content"})
+_DEEPEST = 6
+
+
+def without_tokens(body: bytes) -> bytes:
+    """An answer's body without the tokens that its client had asked for: they spell its texts once more."""
+    if b"logprobs" not in body and b"token_ids" not in body:
+        return body
+    found = dict(_find_tokens(decode_or_none(body), ()))
+    return replace_values(body, found) if found else body
+
+
+def _find_tokens(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, Any]]:
+    """Where tokens are, and what to put in their place."""
+    for name, member in as_mapping(value).items():
+        if name in _SAMPLED and member:
+            yield (*path, name), [] if isinstance(member, list) else None
+        elif name in _HOLDERS and len(path) < _DEEPEST:
+            for at, one in enumerate(as_list(member)):
+                yield from _find_tokens(one, (*path, name, at))
 
 
 def parse_token_id(name: str) -> int | None:

@@ -10,7 +10,7 @@ import structlog
 
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.errors import ServiceError, UpstreamError
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.http.body import RequestBody, read_body
 from crosswind.gateway.http.headers import drop_hop_by_hop
@@ -61,6 +61,9 @@ class PassThrough:
         claim = read_claim(http, route, caller, self.settings)
         session = await self.sessions.check(claim)
         path = str(route.path)
+        if http.method == "TRACE":
+            told = "TRACE isn't passed on: its answer would show the upstream's key"
+            raise ServiceError(405, told, code="method_not_allowed")
         if self.models.applies(http, path):
             return await self.models.answer(http, caller)
         upstream = self._upstream(http, path)
@@ -119,7 +122,7 @@ class PassThrough:
         if route is not None and route.object_id is not None:
             await self.ownership.check([route.object_id], tenant)
         if body is not None:
-            await self.ownership.check_body(body.body, tenant)
+            await self.ownership.check_request(body, tenant)
         if route is None or not (route.lists(method) or route.describes(method)):
             return None
         return TenantShare(self.ownership, tenant, lists=route.lists(method))

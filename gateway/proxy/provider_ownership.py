@@ -15,6 +15,7 @@ import structlog
 
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.http.body import RequestBody
 from crosswind.gateway.protocols.document import replace_values
 from crosswind.gateway.protocols.json_values import decode
 from crosswind.gateway.proxy.provider_objects import find_described_ids, find_references
@@ -48,6 +49,17 @@ class ProviderOwnership:
                     kind="not_found_error",
                     code="not_found",
                 )
+
+    async def check_request(self, body: RequestBody, tenant: str) -> None:
+        """As `check_body`. ServiceError 415 where the provider may read a body that can't be read here."""
+        if body.encoded:
+            raise ServiceError(
+                415,
+                "the request's `Content-Encoding` can't be undone here, so that what the body names can't be "
+                "checked; send it unencoded",
+                code="unreadable_encoding",
+            )
+        await self.check_body(body.body, tenant)
 
     async def check_body(self, body: bytes | str, tenant: str, also: Set[str] = frozenset()) -> None:
         """Refuse a body that names what isn't the tenant's (404), or can't be read but seems to (400).

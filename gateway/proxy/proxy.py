@@ -188,7 +188,7 @@ class Proxy:
             session, beginning = await self.sessions.find_or_open(claim, hints)
         logged["session"] = session.record.id
         if self.ownership is not None:
-            await self.ownership.check_body(body.body, session.record.tenant or "")
+            await self.ownership.check_request(body, session.record.tenant or "")
         session.busy += 1
         try:
             if self.transparent is not None and self.transparent.applies(call, session, model):

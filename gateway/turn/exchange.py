@@ -17,7 +17,7 @@ from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.hidden_tools import HiddenCall
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.protocols.token_capture import find_constraints
+from crosswind.gateway.protocols.token_capture import find_constraints, without_tokens
 from crosswind.gateway.recorder.redaction import MASK, SHORTEST, Redactor
 from crosswind.gateway.sessions.destroyed import Beginning
 from crosswind.gateway.sessions.session import LiveSession
@@ -72,6 +72,8 @@ class Exchange(msgspec.Struct, eq=False):
     """Its row, once it is submitted."""
     opens: bool = False
     """The session's own row was submitted with it."""
+    hides_tokens: bool = False
+    """A secret is masked in its bodies, so that they are stored without tokens, which spell it once more."""
     tokenless: bool = False
     """Token ids were wanted, and the upstream refuses requests for them."""
     idempotency: str | None = None
@@ -179,8 +181,10 @@ class Exchange(msgspec.Struct, eq=False):
             produced = answer.produced_body()
             stored = redactor.mask(produced)
             completions = answer.completions()
-        secret = self._has_secret(produced, hidden=stored is not produced)
-        masked = secret and redactor.mode != "block_training"
+        self.hides_tokens = masked = stored is not produced or self._hides_secret()
+        secret = masked or (redactor.mode == "block_training" and self._has_secret(produced or b""))
+        if produced is not None and masked:
+            stored = redactor.mask(without_tokens(produced))
         if completions:
             completions = tuple([self._mask_completion(one) for one in completions])
             if spans := [span for completion in completions for span in completion.versions]:
@@ -272,15 +276,14 @@ class Exchange(msgspec.Struct, eq=False):
             fitness = Fitness.CONSTRAINED_SAMPLING
         return fitness, prompt_ids
 
-    def _has_secret(self, produced: bytes | None, *, hidden: bool) -> bool:
-        """Whether a secret that the configuration hides is in the bodies; `hidden`: in the one produced."""
-        redactor = self.redactor
-        if redactor.mode == "block_training":
-            return any(
-                redactor.contains_secret(body)
-                for body in (self.received.bytes(), self.sent.bytes(), produced or b"")
-            )
-        if hidden or (self.request.steps and self.request.steps[-1].masked):
+    def _has_secret(self, produced: bytes) -> bool:
+        """Whether the bodies have a secret."""
+        bodies = (self.received.bytes(), self.sent.bytes(), produced)
+        return any(self.redactor.contains_secret(body) for body in bodies)
+
+    def _hides_secret(self) -> bool:
+        """Whether a secret was masked in the request."""
+        if self.request.steps and self.request.steps[-1].masked:
             return True
         if _shows_mask(self.received.frame):
             return True

@@ -15,6 +15,7 @@ from crosswind.gateway.noise.tool_view import MOST_ROUNDS, UNKNOWN_TOOL, find_de
 from crosswind.gateway.protocols.answer import Round
 from crosswind.gateway.protocols.call_ids import IdPairs
 from crosswind.gateway.protocols.hidden_tools import HiddenCall
+from crosswind.gateway.protocols.token_capture import without_tokens
 from crosswind.gateway.protocols.tool_mapping import AnswerAnchor
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.trajectory.content import View
@@ -169,13 +170,17 @@ def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
     if delivered is None and not rounds:
         return turn
     masked = turn.prompt_ids is None
+
+    def hide(body: bytes) -> bytes:
+        return mask.mask(without_tokens(body) if exchange.hides_tokens else body)
+
     return structs.replace(
         turn,
-        delivered_view=None if delivered is None else View.plain(mask.mask(delivered)),
+        delivered_view=None if delivered is None else View.plain(hide(delivered)),
         inner=(
             *turn.inner,
             *(
-                _round(one, results, mask, masked=masked)
+                _round(one, hide(one.produced_body), results, mask, masked=masked)
                 for one, results in zip(rounds, exchange.results, strict=True)
             ),
         ),
@@ -183,9 +188,9 @@ def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
     )
 
 
-def _round(one: Round, results: Results, redactor: Redactor, *, masked: bool) -> InnerRound:
+def _round(one: Round, produced: bytes, results: Results, redactor: Redactor, *, masked: bool) -> InnerRound:
     stored = InnerRound(
-        produced=redactor.mask(one.produced_body).decode("utf-8", "replace"),
+        produced=produced.decode("utf-8", "replace"),
         calls=tuple(
             AnsweredCall(
                 redactor.mask_name(call.call_id),

@@ -180,8 +180,9 @@ def learn(data: bytes, headers: Headers) -> None:
 def describe_body(headers: Headers) -> tuple[bool, str]:
     """Whether a body is a stream of events, and its encoding, or an empty string."""
     first = {name.lower(): value for name, value in reversed(headers)}
-    streams = first.get(b"content-type", b"").startswith(b"text/event-stream")
-    return streams, first.get(b"content-encoding", b"").decode("latin-1")
+    streams = first.get(b"content-type", b"").lower().startswith(b"text/event-stream")
+    encodings = [value for name, value in headers if name.lower() == b"content-encoding"]
+    return streams, b",".join(encodings).decode("latin-1")
 
 
 def _make_format(template: ResponseTemplate, *, edited: bool) -> tuple[bytes, tuple[int, ...]]:

@@ -182,6 +182,7 @@ class ResponseParser(ABC):
     def on_message_complete(self) -> None:
         if self._interim:
             self._interim = False
+            self.parts.clear()  # some servers send a body where there is none
         elif self.head and not self.ended:
             self.ended, self._part_count = True, len(self.parts)
 

@@ -4,6 +4,7 @@ missing and nothing besides.
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import anthropic.types as messages
@@ -126,3 +127,14 @@ async def test_messages_as_a_coding_agent_sends_them(caller: Caller) -> None:
     ]
     body = messages_body(*history, thinking={"type": "adaptive"})
     assert exact(messages.Message, await caller.json("/v1/messages", body)).role == "assistant"
+
+
+async def test_it_notices_amid_a_stream_that_its_client_left() -> None:
+    async with calling(lambda _: Answer("word " * 20_000)) as caller, asyncio.timeout(60):
+        body = {**chat_body(), "stream": True}
+        address = caller.app.url + "/v1/chat/completions"
+        key = {"authorization": "Bearer k"}
+        async with caller.http.stream("POST", address, json=body, headers=key) as answer:
+            async for _ in answer.aiter_raw():
+                break
+        await caller.app.client_left.wait()

@@ -82,10 +82,14 @@ def backup(source: sqlite3.Connection, target: Path, *, force: bool = False) -> 
     """Copy a snapshot of the store while others write to it; return the size of the copy in bytes.
 
     The copy is one file of mode 0600, moved to its place only when it is complete and on disk. Its folder is
-    created if missing. Raises StoreError if the target exists and `force` is not given.
+    created if missing. Raises StoreError if the target or a log of one exists and `force` is not given.
     """
-    if target.exists() and not force:
-        raise StoreError(f"the backup {target} exists already; name another file, or give --force")
+    logs = [target.with_name(f"{target.name}{suffix}") for suffix in ("-wal", "-journal", "-shm")]
+    for one in (target, *logs):
+        if one.exists() and not force:
+            raise StoreError(f"the backup {one} exists already; name another file, or give --force")
+    if target.exists() and target.samefile(source.execute("PRAGMA database_list").fetchone()[2]):
+        raise StoreError(f"{target} is the store itself; name another file")
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -95,6 +99,8 @@ def backup(source: sqlite3.Connection, target: Path, *, force: bool = False) -> 
             source.backup(copy, pages=-1)
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()
         sync_to_disk(partial)
+        for log in logs:  # SQLite would apply that of the file which is replaced
+            log.unlink(missing_ok=True)
         partial.replace(target)
         sync_to_disk(target.parent)
         return target.stat().st_size

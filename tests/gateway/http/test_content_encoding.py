@@ -79,6 +79,22 @@ def test_a_bomb_is_decoded_up_to_the_limit_only(name: str) -> None:
     assert exactly.feed(encode(bytes(1000))) == bytes(1000) and not exactly.failed
 
 
+@pytest.mark.parametrize("name", ["gzip", "zstd"])
+def test_members_with_nothing_in_them_are_not_decoded_for_ever(name: str) -> None:
+    encoding, encode = ENCODERS[name]
+    decoding = ContentDecoder(encoding, PLENTY)
+    assert decoding.feed(encode(b"") * 60_000 + encode(b"hello")) == b"hello" and not decoding.failed
+    assert decoding.feed(encode(b"") * 60_000 + encode(b"hello")) == b"" and decoding.failed
+
+
+def test_what_an_encoding_around_another_gives_is_bounded_too() -> None:
+    nothing = zlib.compress(b"")[:2] + b"\x00\x00\x00\xff\xff" * (1 << 20)  # blocks with no bytes
+    decoding = ContentDecoder("deflate, gzip", PLENTY)
+    assert decoding.feed(gzip.compress(nothing)) == b"" and decoding.failed
+    layers = ", ".join(["deflate"] * 6)
+    assert ContentDecoder(layers, PLENTY).failed and not ContentDecoder(layers[9:], PLENTY).failed
+
+
 @given(st.sampled_from(["gzip", "deflate", "zstd", "br", "gzip, zstd"]), st.lists(st.binary(), max_size=4))
 def test_broken_data_never_raises(encoding: str, chunks: list[bytes]) -> None:
     decoding = ContentDecoder(encoding, 100)

@@ -17,7 +17,7 @@ import pytest
 
 from crosswind.testing import Answer, Call, Dialogue, ScriptedProvider
 from crosswind.testing.dialogue import Decide
-from tests.gateway.servers import Running, gateway
+from tests.gateway.servers import Running, gateway, wait_until
 
 TEXT = "The order has left the house and comes on Monday, if all goes well with the weather and the road."
 QUESTION = [{"role": "user", "content": "Where is it?"}]
@@ -53,6 +53,10 @@ async def serving(
 
 
 async def turns(running: Running) -> list[dict[str, Any]]:
+    """The turns on record once no request is served: a stream is read to its end, for the record, after its
+    client was cut off.
+    """
+    await wait_until(lambda: running.gateway.metrics.in_flight == 0)
     stored: list[dict[str, Any]] = (await running.trajectory("one"))["turns"]
     return stored
 

@@ -181,6 +181,12 @@ async def test_methods_statuses_and_lengths_are_kept(tmp_path: Path) -> None:
             assert app.requests[-1].method == method and app.requests[-1].headers["range"] == "bytes=0-"
 
 
+async def test_an_upstream_is_not_asked_to_repeat_what_it_was_sent(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, upstream_key="the-upstreams-own") as running:
+        refused = await running.http.request("TRACE", f"{running.data}/v1/models")
+        assert refused.status_code == 405 and not app.requests
+
+
 async def test_chunked_bodies_stay_chunked(tmp_path: Path) -> None:
     async def parts() -> AsyncIterator[bytes]:
         yield b"a" * 1000

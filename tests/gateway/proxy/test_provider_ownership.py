@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import hashlib
 import json
 from collections.abc import AsyncIterator
@@ -224,9 +225,16 @@ async def test_a_path_leads_to_another_tenants_object_in_no_spelling(tmp_path: P
         assert not account.seen
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig"])
-async def test_a_body_names_another_tenants_object_in_no_encoding(tmp_path: Path, encoding: str) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "encoded", "status"),
+    [(charset, "", 404) for charset in ("utf-16", "utf-16-le", "utf-32", "utf-8-sig")]
+    + [("utf-8", "identity gzip", 404), ("utf-8", "gzip snappy", 415)],
+)
+async def test_a_body_names_another_tenants_object_in_no_encoding(
+    tmp_path: Path, encoding: str, encoded: str, status: int
+) -> None:
     account = Account()
+    kind = "".join(["application/json", *[f"\r\ncontent-encoding: {one}" for one in encoded.split()]])
     async with shared(tmp_path, account) as tenants:
         file = (await tenants.make(A, "/files"))["id"]
         response = (await tenants.make(A, "/responses", RESPONSE))["id"]
@@ -235,7 +243,9 @@ async def test_a_body_names_another_tenants_object_in_no_encoding(tmp_path: Path
             ("/v1/responses", {**RESPONSE, "previous_response_id": response}),
             ("/v1/vector_stores", {"file_ids": [file]}),
         ):
-            assert await send_raw(tenants, B, path, json.dumps(body).encode(encoding)) == 404, path
+            raw = json.dumps(body).encode(encoding)
+            sent = gzip.compress(raw) if encoded else raw
+            assert await send_raw(tenants, B, path, sent, kind) == status, path
         assert not account.seen
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.frames import Frame
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
+from crosswind.gateway.http.websocket import WebSocketConnection
 from tests.gateway.servers import Running, gateway
 
 Handler = Callable[[ServerConnection], Awaitable[None]]
@@ -44,6 +48,9 @@ async def test_text_and_binary_frames_go_both_ways_and_label_the_session(tmp_pat
             for message in ("hello", "", "é\u2028😀", b"\x00\xff", b"", b"x" * 300_000, "y" * 300_000):
                 await socket.send(message)
                 assert await socket.recv() == message
+            large = Random(1).randbytes(700_000)  # it can't be compressed
+            await socket.send(large)
+            assert await socket.recv() == large
             # A message of several fragments is one message.
             await socket.send(["a", "b", "c"])
             assert await socket.recv() == "abc"
@@ -60,6 +67,52 @@ async def test_text_and_binary_frames_go_both_ways_and_label_the_session(tmp_pat
             'crosswind_requests_total{route="websocket",status="101"} 2.0'
             in running.gateway.metrics.text().decode()
         )
+
+
+async def test_fragments_of_nothing_cost_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message of them never becomes too large."""
+    held = 0
+    receive = WebSocketConnection._receive_frame
+
+    def watch(self: WebSocketConnection, frame: Frame) -> None:
+        nonlocal held
+        receive(self, frame)
+        held = max(held, *[sys.getsizeof(value) for value in vars(self).values()])
+
+    monkeypatch.setattr(WebSocketConnection, "_receive_frame", watch)
+    async with (
+        speaking() as (url, _),
+        gateway(tmp_path, url) as running,
+        connect(at(running, "/v1/realtime"), compression=None) as socket,
+    ):
+        await socket.send(["a", *[""] * 5_000, "b"])
+        assert await socket.recv() == "ab"
+    assert held < 20_000
+
+
+async def test_a_large_message_behind_another_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of messages that came together, one is taken apart when the one before is on its way."""
+    most = 0
+    receive = WebSocketConnection._receive_frame
+
+    def watch(self: WebSocketConnection, frame: Frame) -> None:
+        nonlocal most
+        receive(self, frame)
+        most = max(most, len(self._messages))
+
+    monkeypatch.setattr(WebSocketConnection, "_receive_frame", watch)
+    async with (
+        speaking() as (url, _),
+        gateway(tmp_path, url) as running,
+        connect(at(running, "/v1/realtime"), compression=None) as socket,
+    ):
+        sent = [Random(number).randbytes(20_000) for number in range(30)]
+        for message in sent:
+            await socket.send(message)
+        assert [await socket.recv() for _ in sent] == sent
+    assert most == 1
 
 
 async def test_the_handshake_reaches_the_upstream_as_a_request_does(tmp_path: Path) -> None:

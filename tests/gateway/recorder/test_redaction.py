@@ -331,3 +331,49 @@ def test_a_token_of_vault_is_found_behind_sentences_that_end_like_one(token: str
     said = f"It has the guests. They booked rooms. {token} opens the doors."
 
     assert Redactor("redact").mask_text(said) == said.replace(token, "[redacted]")
+
+
+KNOWN = "ghp_Zk3Jq8Lm2Xw9Pv5Rt7Yb1Nc4Ds6Fg0HaQe2U"
+
+
+@pytest.mark.parametrize(
+    ("mode", "secret"), [("redact", KNOWN), ("block_training", SECRETS[-1]), ("keep", SECRETS[-1])]
+)
+async def test_tokens_that_the_client_asked_for_do_not_spell_a_secret_in_the_store(
+    tmp_path: Path, mode: str, secret: str
+) -> None:
+    pieces = [secret[at : at + 5] for at in range(0, len(secret), 5)]
+    entries = [
+        {"token": one, "logprob": -0.1, "bytes": [*one.encode()], "top_logprobs": []} for one in pieces
+    ]
+    message = {"role": "assistant", "content": f"It is {secret}."}
+    choice = {"index": 0, "message": message, "finish_reason": "stop", "token_ids": [4711, 4712]}
+    raw = answer(choices=[{**choice, "logprobs": {"content": entries}}], prompt_token_ids=[4713])
+    async with upstream(plain(raw)) as app, gateway(tmp_path, app, body_secrets=mode) as running:
+        asked = body(user("What is it?")) | {"logprobs": True, "return_token_ids": True}
+        assert (await running.chat(asked, "s", **CREDENTIAL)).json() == raw
+        (turn,) = (await running.trajectory("s"))["turns"]
+        assert json.loads(turn["produced"])["choices"][0] == {
+            **choice,
+            "message": {"role": "assistant", "content": "It is [redacted]."},
+            "token_ids": [],
+            "logprobs": None,
+        }
+        assert "4713" not in turn["produced"]
+        await running.chat(asked | {"messages": [user("And now?")]}, "other")
+        (turn,) = (await running.trajectory("other"))["turns"]
+        if mode != "redact":
+            assert json.loads(turn["produced"]) == raw, "what has no secret is kept"
+
+
+async def test_a_responses_tokens_do_not_spell_a_secret_in_the_store(tmp_path: Path) -> None:
+    entry = {"token": KNOWN[:9], "logprob": -0.1, "bytes": [], "top_logprobs": []}
+    text = {"type": "output_text", "text": KNOWN, "annotations": [], "logprobs": [entry]}
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}
+    raw = {"id": "resp_1", "object": "response", "status": "completed", "model": "m", "output": [item]}
+    async with upstream(plain(raw)) as app, gateway(tmp_path, app) as running:
+        asked = {"model": "m", "input": "What is it?", "include": ["message.output_text.logprobs"]}
+        given = await running.http.post(f"{running.data}/s/s/v1/responses", json=asked)
+        assert given.json() == raw
+        (turn,) = (await running.trajectory("s"))["turns"]
+        assert KNOWN[:9] not in turn["produced"] and '"logprobs": []' in turn["produced"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 import threading
 import time
@@ -97,6 +98,32 @@ def test_a_backup_replaces_nothing_unless_told_to(store: SqliteStore, tmp_path: 
     assert out.read_text() == "precious"
     assert run("backup", "--store", store.path, "--out", out, "--force").exit_code == 0
     assert run("verify", "--store", out).exit_code == 0
+
+
+@pytest.mark.parametrize("database", [True, False])
+def test_a_backup_is_read_without_the_log_of_what_it_replaces(
+    store: SqliteStore, tmp_path: Path, database: bool
+) -> None:
+    store.write(talk("a", 5))
+    out, log = tmp_path / "copy.db", tmp_path / "copy.db-wal"
+    if database:
+        shutil.copyfile(store.path, out)
+    shutil.copyfile(f"{store.path}-wal", log)
+    store.write(talk("b", 5))
+    refused = run("backup", "--store", store.path, "--out", out)
+    assert refused.exit_code and "exists already" in refused.stderr and log.exists()
+    assert run("backup", "--store", store.path, "--out", out, "--force").exit_code == 0
+    with closing(SqliteStore(out)) as copy:
+        assert copy.turns("b") == turns_of(talk("b", 5))
+
+
+def test_a_store_is_no_backup_of_itself(store: SqliteStore) -> None:
+    store.write(talk("a", 5))
+    refused = run("backup", "--store", store.path, "--out", store.path, "--force")
+    assert refused.exit_code == 1 and "is the store itself" in refused.stderr
+    store.write(talk("b", 5))
+    with closing(SqliteStore(store.path)) as copy:
+        assert copy.turns("b") == turns_of(talk("b", 5))
 
 
 BROKEN = {

@@ -17,7 +17,12 @@ BODIES = st.binary(max_size=300)
 NAMES = st.from_regex(rb"x-[a-z]{1,8}", fullmatch=True)
 VALUES = st.from_regex(rb"([!-~]([ -~]{0,20}[!-~])?)?", fullmatch=True)
 INTERIM = st.sampled_from(
-    [b"", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"]
+    [
+        b"",
+        b"HTTP/1.1 100 Continue\r\n\r\n",
+        b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n",
+        b"HTTP/1.1 199 Unknown\r\ncontent-length: 5\r\n\r\nhello",
+    ]
 )
 
 
@@ -144,3 +149,15 @@ def test_what_came_behind_one_answer_says_nothing_about_the_next() -> None:
             assert server.connections == 2
 
     asyncio.run(test())
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_a_streams_type_is_known_in_any_case_and_its_encodings_in_all_lines(again: bool) -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-type: Text/Event-Stream; charset=utf-8\r\n"
+    head += b"content-encoding: deflate\r\ncontent-encoding: gzip\r\n\r\nok"
+    async with serve(reply_with(head, head)) as server, open_pool(server) as pool:
+        for _ in range(1 + again):  # the second is recognised
+            answer = await send_request(pool, server)
+            await answer.read_all(PLENTY)
+            answer.close()
+        assert (answer.streams, answer.encoding) == (True, "deflate,gzip")
