@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON, is_small_word, qualifies
 from crosswind.injectors.operators.user.values.vague.place import (
@@ -20,7 +19,7 @@ from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
-_FROM = make_words("after before by for from since starting till until")
+_FROM = make_words("for from since starting")
 _NEEDS_DAY = make_words("begins dated due ending ends expires is starting starts was")
 _NO_MOMENTS = make_words("and between is of or the to was")
 _RANGE = r" (?:to|until|till|through|and|or|-|–) (?:the )?(?:\d|[A-Z][a-z]{2,8} \d)"
@@ -52,15 +51,15 @@ def find_date(text: str, one: Mention, start: int, end: int, before: str) -> Pla
         place = Place(start, end, join=_join_date)
         return place if find_word_before(text, start) in _NEEDS_DAY else leave_out(place, text, GO_ON)
     if before in _FROM:
-        return _find_limit(one, start, end, before)
+        return _find_start(one, start, end, before)
     if before == "due":
         return Place(start, end, join=_join_date)
     known = re.search(r"\d", one.text) is None or before.isalpha()
     return Place(start, end, join=_join_date) if known and before not in _NO_MOMENTS | DETERMINERS else None
 
 
-def _find_limit(one: Mention, start: int, end: int, before: str) -> Place | None:
-    """`before Friday`, `since 5 March`."""
+def _find_start(one: Mention, start: int, end: int, before: str) -> Place | None:
+    """`from Friday`, `since 5 March`."""
     whole = [form for form in list_coarse_forms(one, Language.EN) if is_whole(form)]
     if before == "for":
         forms = (
@@ -83,11 +82,6 @@ def _join_date(phrase: str, coarse: str | None) -> str:
 
 
 def find_time(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    if before in ("after", "before"):
-        head = start - len(before) - 1
-        gone = leave_out(Place(head, end, None), text, GO_ON)
-        needed = _OPEN.search(text[:head]) is not None
-        return None if gone.dropped is None or needed else replace(gone, value=(head, end))
     daily = find_next_word(text, end) in ("every", "each")
     if (qualifies(text, end) and not daily) or before in _NO_TIMES:
         return None
@@ -96,7 +90,6 @@ def find_time(text: str, one: Mention, start: int, end: int, before: str) -> Pla
     return _find_hour(text, one, start - len("at "), end)
 
 
-_OPEN = re.compile(r"\b(?:available|closed|free|open)s? $")
 _NO_TIMES = _NO_MOMENTS | _FROM | DETERMINERS | {"around", "about"}
 
 
