@@ -96,8 +96,8 @@ class Ambiguous:
     messages the user says that something is left open, behind the message or beside the place, and names it
     where a word of theirs does. The user gives it when asked: nothing is vague that this user has said
     before, nor an answer of a few words, so that each value is asked for once. Quotations, what is to be
-    passed on, what the user rules out and bounds but a budget stay (`nothing on Friday`, `never after 15:30`).
-    Where no user can answer, nothing happens.
+    passed on, what the user rules out, and bounds but a budget stay (`nothing on Friday`, `never after
+    15:30`). Where no user can answer, nothing happens.
     """
 
     def draw(  # noqa: PLR0911
