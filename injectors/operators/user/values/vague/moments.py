@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON, is_small_word, qualifies
 from crosswind.injectors.operators.user.values.vague.place import (
@@ -48,14 +48,28 @@ def find_date(text: str, one: Mention, start: int, end: int, before: str) -> Pla
         before = find_word_before(text, start)
     if before == "on":
         start -= len("on ")
-        place = Place(start, end, join=_join_date)
+        place = _place(text, start, end, _join_date)
         return place if find_word_before(text, start) in _NEEDS_DAY else leave_out(place, text, GO_ON)
     if before in _FROM:
         return _find_start(one, start, end, before)
     if before == "due":
         return Place(start, end, join=_join_date)
     known = re.search(r"\d", one.text) is None or before.isalpha()
-    return Place(start, end, join=_join_date) if known and before not in _NO_MOMENTS | DETERMINERS else None
+    fits = known and before not in _NO_MOMENTS | DETERMINERS
+    return _place(text, start, end, _join_date) if fits else None
+
+
+def _place(text: str, start: int, end: int, join: Callable[[str, str | None], str]) -> Place:
+    """The place of a moment, whose words go with the word before it: `book me in for early May`, `take early
+    May`."""
+    before = find_word_before(text, start)
+    lead = "for " if before == "in" else "" if before in _TAKING else "in "
+    return Place(start, end, join=lambda phrase, coarse: _IN.sub(lead, join(phrase, coarse)))
+
+
+_IN = re.compile(r"\Ain ")
+_TAKING = make_words("choose do get have like make need pick prefer reserve say select take try use want")
+"""Verbs of which a moment is the object."""
 
 
 def _find_start(one: Mention, start: int, end: int, before: str) -> Place | None:
@@ -86,7 +100,7 @@ def find_time(text: str, one: Mention, start: int, end: int, before: str) -> Pla
     if (qualifies(text, end) and not daily) or before in _NO_TIMES:
         return None
     if before != "at":
-        return Place(start, end, join=_join_time) if before and not is_small_word(before) else None
+        return _place(text, start, end, _join_time) if before and not is_small_word(before) else None
     return _find_hour(text, one, start - len("at "), end)
 
 
@@ -103,7 +117,7 @@ def _find_hour(text: str, one: Mention, start: int, end: int) -> Place | None:
         return Place(start, end + len(" tomorrow"), None, forms=forms)
     if text.startswith((" on ", " next "), end):
         return None
-    return leave_out(Place(start, end, join=_join_time), text, GO_ON)
+    return leave_out(_place(text, start, end, _join_time), text, GO_ON)
 
 
 _ORDINAL = re.compile(

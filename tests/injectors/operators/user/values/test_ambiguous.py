@@ -264,6 +264,21 @@ def test_what_is_vague_is_called_by_a_noun_of_its_type() -> None:
         assert not any(noun in after for noun in (" flight", " people", " card"))
 
 
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("Please book me in on 2026-12-07.", "book me in for early December"),
+        ("Book me in at 10:15, please.", "Book me in for the late morning"),
+        ("I'll take 2026-12-07 instead.", "I'll take the first half of December instead"),
+        ("Can you do 2026-12-07 for me?", "Can you do early December for me"),
+    ],
+)
+def test_a_moment_goes_with_the_word_before_it(text: str, made: str) -> None:
+    found = [after for _, after in drawn(user_target(text, tools=CLINIC), 80)]
+    assert any(made in after for after in found)
+    assert not any(re.search(r"\bin in\b|\b(?:take|do) (?:in|on|at)\b", after) for after in found)
+
+
 def test_a_person_is_told_by_the_first_name_alone() -> None:
     tools = (tool("act", person_name=TEXT), *BANK)
     target = user_target("Pay 20 euros to Daniel Kim.", tools=tools)
