@@ -251,4 +251,12 @@ def is_limit(text: str, start: int, end: int, language: Language) -> bool:
         return True
     ahead = _BOUNDS.get(language)
     found = None if ahead is None else ahead.search(text, max(0, start - _LONGEST_BOUND), start)
-    return found is not None and not (found[0].lower().startswith("by") and text[start:end].isdecimal())
+    if found is None or (found[0].lower().startswith("by") and text[start:end].isdecimal()):
+        return False
+    raised = _UP_TO.match(found[0]) and _RAISES.search(text, max(0, found.start() - _FARTHEST), found.start())
+    return not raised
+
+
+_UP_TO = re.compile(r"up to\b", re.IGNORECASE)
+_RAISES = re.compile(r"\b(?:bump|crank|heat|push|rais|scal|set|turn|warm)\w*\b[^.!?;\n]*\Z", re.IGNORECASE)
+"""What is turned up to a value, which is no bound of it."""

@@ -340,6 +340,11 @@ def test_the_guard_withholds_what_inverts_a_constraint(before: str, after: str) 
     assert reason is not None and "rules out or bounds" in reason
 
 
+def test_what_is_turned_up_to_a_value_has_no_bound() -> None:
+    made = drawn(user_target("Turn the heating up to 19 degrees, please.", tools=HOME))
+    assert made and not any("19" in after for _, after in made)
+
+
 def test_a_long_text_is_left_clean_and_an_event_says_so() -> None:
     text = "Please move the archive folder to file a. " * (LONGEST // 40)
     draw = AMBIGUOUS.draw({}, user_target(text, tools=HOTEL), SeededRandom("a"), 1.0)
