@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 WORDS = "Shelf marks are brought up to date once a day."
-ENTRY = "en/general@7#lib-1"
+ENTRY = "en/general@70#lib-1"
 """As events name it."""
 TOOL = "search_catalogue"
 RESULT = {"item": "B-204", "title": "The Stranger", "copies": 3, "state": "on the shelf"}
@@ -33,7 +33,7 @@ for line in sys.stdin:
 """An MCP server over stdio that answers everything with the result."""
 
 
-def write_packs(folder: Path, *, version: int = 7, words: str = WORDS) -> Path:
+def write_packs(folder: Path, *, version: int = 70, words: str = WORDS) -> Path:
     """A folder with the pack."""
     header = {"pack": "en/general", "version": version, "licence": "CC0-1.0"}
     entry = {"id": "lib-1", "for": "tool.misleading", "part": "remark", "half": "train", "text": words}

@@ -17,6 +17,7 @@ import msgspec
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.guard.corrections import correct
+from crosswind.injectors.guard.restrictions import find_lost_restriction
 from crosswind.injectors.guard.tool_classes import Permission
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.targets import (
@@ -135,6 +136,8 @@ def check_user_text(entry: Registered, target: UserTarget, after: str, draw: Dra
     withheld_for_good = entry.recovery is not Recovery.ASK_USER or not target.user_can_answer
     if withheld_for_good and (lost := entities.find_lost(target.text, after, target.tools)) is not None:
         return f"it would have changed {lost!r:.60}, which the task may depend on"
+    if (needed := find_lost_restriction(target.text, after, target.tools)) is not None:
+        return f"it would have lost {needed!r:.60}, and what the user rules out or bounds would be another"
     added = entities.find_added_numbers(target.text, after)
     if added and (
         added := added - entities.find_numbers(" ".join((*target.unsettled, *_list_phrases(draw))))

@@ -28,6 +28,14 @@ _LISTS: Mapping[str, str] = {
         add book buy calculate call change close compare compute convert create delete determine estimate
         explain find generate help let list look make move open order pay
         play put rename reserve search send set show start stop switch tell translate turn update write
+        too well still keep here really take only right might good way just off back later more much sorry
+        many got always other anything nothing leave never today tomorrow tonight yesterday morning
+        afternoon evening night week next until since without own few else nobody none avoid refuse except
+        appointment sure fine okay yes cancel return want flight weather doctor something someone anyone
+        everyone everything that's here's someone's who's question done may see says time times new size
+        rate old quick like order orders flights message messages name apply does quite soon while price
+        prices terms monday mondays tuesday tuesdays wednesday thursday friday fridays saturday sunday
+        january february march april june july august september october november december status
         """,
     "de": """
         aber alle als am an auch auf aus bei bis bitte dann das dass dein deine dem den der des die diese
@@ -40,6 +48,15 @@ _LISTS: Mapping[str, str] = {
         schick schicke schicken schließ schließe schreib schreibe sende speichere spiel spiele starte stell
         stelle storniere stornieren such suche suchen trage überprüfe übersetze überweise vergleiche
         verschiebe zeig zeige zeigen
+        ab abend abends andere anderen außer brauche brauchen damit danke darf donnerstag donnerstags etwas
+        falls fragen freitag freitags früh früher gegen gern gerne gesagt gleich gut hier immer januar
+        februar märz april mai juni juli august september oktober november dezember jede jeden jeder jemand
+        jetzt kein keine keinen keinem keiner keines knie kommen komme leider lieber länger machen mal mehr
+        mittwoch mittwochs montag montags morgens mag muss müssen nachmittag nachmittags nehmen nein nichts
+        nie niemals niemand nummer ohne passt rechnung rücken samstag samstags sehr seit soll sollte
+        sonntag sonntags sonst sofort spätestens statt später tag tage termin termine uhr unter vielen
+        vorher vormittag vormittags warte weil weiter wenig woche wochen wochenende zahn zeit zimmer zug
+        zurück zwischen arzt arzttermin ärztin dienstag dienstags flug frage hotel kurz weder wäre
         """,
     "es": """
         a al algo algún alguna buenas buenos como con cuando cuál cuáles cuánto cuánta cuántos cuántas cómo
@@ -55,6 +72,11 @@ _LISTS: Mapping[str, str] = {
         transfiere calcula aplica corrige resume vuelo vuelos pedido correos
         enero febrero junio julio septiembre octubre noviembre diciembre lunes miércoles jueves viernes noche
         noches prefiero abril agosto queremos buscamos tenemos necesitamos volar salir
+        adiós ahora ambos antes apenas aquí así bien bueno cada casi cita citas claro contra cualquier
+        cuenta después día días domingo durante entonces evitar excepto fecha hora horas lado luego martes
+        mejor menos mes mientras mismo momento mucho mucha nada nadie ningún ninguna ninguno nunca número
+        otra otro paso perdón persona poco posible primero pronto puedo rodilla salvo semana semanas sino
+        siempre siguiente solo sábado sólo tampoco tarde todavía todo todos tiempo va ver vez voy
         """,
     "fr": """
         a ai alors as au aujourd'hui aussi aux avec avez avoir besoin bien bonjour c'est ce ces cet cette
@@ -69,6 +91,13 @@ _LISTS: Mapping[str, str] = {
         recherche renomme réserve réserver supprime supprimer télécharge traduis transfère trouve vérifie
         affichez ajoutez annulez cherchez créez donnez faites fermez lancez mettez montrez ouvrez réservez
         supprimez trouvez
+        après avant beaucoup bon bonne bonsoir chaque chez d'abord déjà dimanche donc durant encore fois
+        genou heure heures ici jamais février mars avril mai août septembre octobre novembre décembre jour
+        jours juste l'après-midi l'heure là matin mieux midi moins mois même n'ai n'est numéro petit peu
+        plaît plutôt prendre prends puis quelqu'un quelque quelques rdv refuse
+        rendez-vous rien s'il salut samedi sauf semaine semaines serait seulement sinon soir souvent tard
+        temps toujours trop tôt uniquement va vais venir vers voir ça été médecin jusqu'au dès aucun aucune
+        personne
         """,
     "pt": """
         a agora algum alguma ao aos as até boa bom com como da das de depois do dois dos duas e ela ele em
@@ -80,6 +109,8 @@ _LISTS: Mapping[str, str] = {
         envie enviar exclua encontre faça fecha feche ficheiro leia liga ligar ligue liste marque mostra
         mostrar mostre mova procure reproduza renomeie reserve reservar salve toque traduza transfira ver
         verifique queremos abril agosto
+        antes nada nunca hora horas dia dias tarde todo todos bem melhor poder semana semanas sempre só
+        apenas exceto salvo outro outra tempo
         """,
     "it": """
         a ad agli ai al alla alle allo anche aperto buongiorno c'è che chi ci ciao come con cosa cui da dal
@@ -91,6 +122,8 @@ _LISTS: Mapping[str, str] = {
         accendi aggiungi annulla apri aumenta blocca cambia cancella cerca chiama chiudi compra controlla crea
         dammi dimmi elimina fammi imposta invia leggi manda metti mostra mostrami prenota rinomina riproduci
         agosto salva scarica scrivi spegni spegnere sposta suona traduci trasferisci trova verifica
+        mai niente nulla solo soltanto ora ore giorno giorni settimana va bene meglio sempre tranne eccetto
+        nessuno nessuna altro altra tempo mattina sera
         """,
     "nl": """
         aan al alle als bedankt ben bij dag dan dat de deze die dit door dus een en er geen goed graag had
@@ -100,6 +133,8 @@ _LISTS: Mapping[str, str] = {
         wordt zal ze zich zijn zo zonder zou
         annuleer bestand bewaar boek doe draai geef haal koop laat lees maak open reserveer schakel
         schrijf sluit speel stel stuur toon verander vertaal verplaats verwijder vind zet zoek
+        nooit niets alleen week weken uur dagen tijd altijd liever behalve afspraak
+        april september oktober november december
         """,
     "pl": """
         a aby bardzo czy dla do dwa dwie dwóch dzień dziękuję gdzie go i ile ja jak jaka jaki jakie jest
@@ -114,6 +149,8 @@ _LISTS: Mapping[str, str] = {
         sin ska skulle som till två under upp ut vad var vara vi vid vilka vill är
         avbeställ avboka avsluta betala boka flytta hitta köp lägg läs mata ring sök skapa skicka skriv slå
         spela stäng ta tänd visa ändra öppna översätt
+        aldrig inget vecka veckan dagar tid
+        april september oktober november december
         """,
     "da": """
         af alle at dag de den der det dig din du efter eller en er et for fra fremover gerne ham har have hej
@@ -122,6 +159,7 @@ _LISTS: Mapping[str, str] = {
         ville være været at
         bestil bestill find flyt flytt hent køb kjøp luk lukk opret opprett send slet slett sluk slå
         spil spill sett tænd vis åbn åpne ændr
+        april september oktober november december august
         """,
     "tr": """
         ama bana bir biraz bu bugün çok da daha de değil gibi hangi için ile iki istiyorum kadar ki lütfen
@@ -144,11 +182,13 @@ _LISTS: Mapping[str, str] = {
         meu meva més mil molt no o on per però perquè pots puc que què quan s'ha si sense sobre són també
         tinc un una unes uns vull
         afegeix cancel·la encén envia esborra mou obre obrir tanca troba
+        mai res només abans després dia dies setmana hora hores tot
         """,
     "cs": """
         a aby ale bych by co chci dnes do dobrý děkuji jak jaké jaký je jsem jsou k kde kdy který která mi mně
         moje můj na ne nebo není o od po pro prosím se si s ten to tu už v ve z za ze že zítra dva dvě
         najdi napiš otevři pošli přidej přesuň rezervuj smaž ukaž vypni vytvoř zapni zavři změň zobraz zruš
+        termin prosim termín
         """,
     "hu": """
         a az be egy el és ez ezt fel hogy ha hol holnap is ki kérem két kettő köszönöm le lehet meg mennyi

@@ -69,8 +69,8 @@ def is_foreign(text: str) -> bool:
 
 
 def detect_language(text: str) -> Language | None:
-    """The language of the text; None where it is none of them, or too short to tell. A text without words
-    that tell is taken for English where its letters are plain.
+    """The language of the text; None where it is none of them, or isn't to be told. A text of few words of
+    which none tells is taken for English where its letters are plain.
     """
     found = _tell(_normalise(text))
     return found if isinstance(found, Language) else None
@@ -98,7 +98,8 @@ def _tell(text: str) -> Language | str | None:
             return _FOREIGN
         if most > english:
             return None
-    return Language.EN if english or (text.isascii() and _select_words(text, _WORD)) else None
+    plain = 0 if english or not text.isascii() else len(_select_words(text, _WORD))
+    return Language.EN if english or 0 < plain <= _SILENT else None
 
 
 def _find_leader(words: list[_Word], english: float) -> Language | str | None:
@@ -114,6 +115,9 @@ def _find_leader(words: list[_Word], english: float) -> Language | str | None:
     return _PACKED.get(leaders[0], _FOREIGN) if len(leaders) == 1 else _FOREIGN
 
 
+_SILENT = 2
+"""The most words of a text that may be English without any English one of the lists: hardly any longer one
+is."""
 _PACKED = {one.value: one for one in Language}
 _CLOSE = 1e-9
 

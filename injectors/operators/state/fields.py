@@ -102,17 +102,24 @@ _DATE = re.compile(r"(20[12]\d-\d\d-\d\d)(?:([T ])(\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|
 
 
 def _date_like(value: str, text: str) -> str | None:
-    """A drawn time as the text writes its own, later on their day; None where it has several days."""
+    """A drawn time as the text writes its own, later on their day. None where it has several days, only a day
+    without an hour, which may be to come, or a year in another form."""
     found = list(_DATE.finditer(text))
     if not found:
-        return value
-    if len({one[1] for one in found}) > 1:
-        return None
+        return None if tells_year(text) else value
     last = max(found, key=lambda one: one[3] or "")
-    if not last[3]:
-        return last[1]
+    if not last[3] or len({one[1] for one in found}) > 1:
+        return None
     clock = max(value[11:16], last[3])
     return f"{last[1]}{last[2]}{clock}{value[16:19] if last[4] else ''}{last[6] or ''}"
+
+
+def tells_year(text: str) -> bool:
+    """Whether a time of another year would be odd beside the text."""
+    return _YEAR.search(text) is not None
+
+
+_YEAR = re.compile(r"(?<![\d.])(?:19|20)\d\d(?![\d.]\d)")
 
 
 def fill_volume(

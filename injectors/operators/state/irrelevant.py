@@ -16,6 +16,7 @@ from crosswind.injectors.operators.state.fields import (
     fill_volume,
     list_fields,
     list_unmet,
+    tells_year,
 )
 from crosswind.injectors.operators.state.scenes import Scene, find_end, find_gaps, find_goal, recognise_scene
 from crosswind.injectors.operators.words.scenes import (
@@ -32,6 +33,7 @@ from crosswind.injectors.operators.words.scenes import (
 )
 from crosswind.injectors.packs.domains import split_words
 from crosswind.injectors.packs.draw import fill, shuffle_entries
+from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
@@ -63,7 +65,7 @@ _NUMBERED = re.compile(rf"\b({'|'.join(HOUSEHOLD_OBJECTS)}) (\d{{1,6}})\b", re.I
     recovery=Recovery.IGNORE,
     source="State augmentation (Generalization Tax), section 6 and appendix C",
     effect=Effect.ADDS,
-    version=8,
+    version=9,
 )
 class IrrelevantState:
     """State text that has nothing to do with the goal, added to an observation.
@@ -202,13 +204,13 @@ SHELL = frozenset(
 def _draw_lines(target: ToolResultTarget, volume: float, rng: SeededRandom) -> Drawn:
     """Draw lines of `volume` characters on average, behind the observation."""
     setting, own = list_own(target, OPERATOR, "line")
-    end = find_end(target.text)
-    return fill_volume(
-        shuffle_entries(rng, list_unmet(target, own), setting.entries),
-        volume,
-        rng,
-        lambda entry: (end, f"\n{fill(entry.text, {}, rng)}"),
-    )
+    end, dated = find_end(target.text), tells_year(target.text)
+
+    def write(entry: Entry) -> tuple[int, str] | None:
+        odd = dated and "{time}" in entry.text
+        return None if odd else (end, f"\n{fill(entry.text, {}, rng)}")
+
+    return fill_volume(shuffle_entries(rng, list_unmet(target, own), setting.entries), volume, rng, write)
 
 
 _INSERTIONS: Mapping[Scene, Callable[[ToolResultTarget, int, SeededRandom], list[dict[str, Any]]]] = {

@@ -227,3 +227,31 @@ def test_a_model_writes_where_the_rule_has_no_words() -> None:
 )
 def test_the_language_is_told_by_script_or_small_words(text: str, language: str | None) -> None:
     assert detect_language(text) == language
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Jamais avant 10h, si possible le 2026-12-07.", "fr"),
+        ("Genou, 2026-12-07", "fr"),
+        ("Le 2026-12-07, merci", "fr"),
+        ("Termin am 2026-12-07, Knie. P-1222", "de"),
+        ("Knie, 2026-12-07, 10:15, P-1222", "de"),
+        ("Lieber nachmittags, ab 15 Uhr", "de"),
+        ("Cualquier día excepto el 2026-12-01 me va bien.", "es"),
+        ("Cita el 2026-12-07, rodilla. P-1222", "es"),
+        ("Afspraak knie maandag 2026-12-07", None),
+        ("Wizyta u lekarza, kolano, 2026-12-07", None),
+        ("The 08:15 one, please", "en"),
+        ("Knee appointment Tuesday morning", "en"),
+        ("cardiology tuesday 10:15 brandt", "en"),
+        ("As soon as possible.", "en"),
+    ],
+)
+def test_the_language_of_a_few_words_is_told_or_left_open(text: str, language: str | None) -> None:
+    assert detect_language(text) == language
+
+
+def test_several_words_of_which_none_is_english_are_not_taken_for_it() -> None:
+    assert detect_language("lutron kesta velim boru") is None
+    assert detect_language("W17 lamp") is Language.EN

@@ -6,12 +6,16 @@ Nothing is guessed: where nothing is sure there is no filler.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 from crosswind.injectors.operators.user.requests.extraction import find_requests
+from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.negations import is_limit, is_restricted
 from crosswind.injectors.text.quotations import find_literals
-from crosswind.injectors.text.sentences import count_words
+from crosswind.injectors.text.sentences import count_words, split_sentences
 from crosswind.injectors.values.forms import find_forms
 from crosswind.injectors.values.parameters import ValueType
 
@@ -87,17 +91,33 @@ _MOSTLY = 0.8
 
 
 def list_values(text: str, language: Language) -> list[str]:
-    """The values whose kind is sure, each the only one of its kind."""
+    """The values whose kind is sure, each the only one of its kind, of the clause that has most: those of
+    several are for different things. What is ruled out, or bounds the rest, would be a wish by itself."""
     found = list(find_forms(text))
     kinds = [kind for _, _, kind in found]
     literals = [(one.start, one.end) for one in find_literals(text)]
-    return [
-        value
+    values = [
+        (start, value)
         for start, end, kind in found
         if (kind is ValueType.NUMBER or kinds.count(kind) == 1)
         and not any(at < end and start < stop for at, stop in literals)
+        and not is_restricted(text, start, end, language)
+        and not is_limit(text, start, end, language)
         and (value := _read_value(text, start, end, kind, language)) is not None
     ]
+    clauses = [[value for at, value in values if start <= at < end] for start, end in _split_clauses(text)]
+    return max(clauses, key=len, default=[])
+
+
+def _split_clauses(text: str) -> Iterator[tuple[int, int]]:
+    """The sentences, and within an English one each order."""
+    for start, end in split_sentences(text):
+        orders = [found.start() for found in _AND_THEN.finditer(text, start, end) if found[1] in _ORDERS]
+        yield from pairwise((start, *orders, end))
+
+
+_AND_THEN = re.compile(r"(?:;|\b(?:and|but|then))\s+(?:(?:also|instead|please|then)\s+)?([a-z]+)")
+_ORDERS = SURE | AMBIGUOUS
 
 
 def _read_value(text: str, start: int, end: int, kind: ValueType, language: Language) -> str | None:

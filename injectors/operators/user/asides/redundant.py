@@ -35,7 +35,7 @@ from crosswind.injectors.wording import UnusableText, written_form
     aliases=("user-redundancy",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Redundant Information)",
     effect=Effect.ADDS,
-    version=12,
+    version=13,
 )
 class RedundantMessage:
     """The user says the values of a longer message, its request or what it asks for again, in a few words,

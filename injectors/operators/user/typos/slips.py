@@ -132,8 +132,8 @@ _SOUNDS: dict[Language, tuple[tuple[str, str], ...]] = {
         *(("mm", "m"), ("nn", "n"), ("tt", "t"), ("äu", "eu"), ("ä", "e"), ("ieder", "ider"), ("ig", "ich")),
     ),
     Language.FR: (
-        *(("ss", "s"), ("tt", "t"), ("nn", "n"), ("ll", "l"), ("er", "é"), ("ez", "er"), ("ai", "é")),
-        *(("eau", "au"), ("qu", "k"), ("ç", "c"), ("ois", "oi"), ("ait", "ais"), ("mm", "m")),
+        *(("ss", "s"), ("tt", "t"), ("nn", "n"), ("ll", "l"), ("er$", "ez"), ("ez$", "er"), ("ai$", "ais")),
+        *(("eau", "au"), ("qu", "k"), ("ç", "c"), ("ois$", "oi"), ("ait$", "ais"), ("mm", "m")),
     ),
     Language.ES: (
         *(("b", "v"), ("v", "b"), ("h", ""), ("ll", "y"), ("y", "ll"), ("gu", "g"), ("qu", "k"), ("z", "s")),
@@ -144,20 +144,29 @@ _SOUNDS: dict[Language, tuple[tuple[str, str], ...]] = {
         *(("ض", "ظ"), ("ظ", "ض"), ("اً", "ا"), ("ذ", "د")),
     ),
 }
-"""What is written for what sounds, or in Arabic looks, the same."""
+"""What is written for what sounds, or in Arabic looks, the same; `$`: at a word's end. Nobody puts a sign
+over a letter of a word that has none."""
 
 
 def _mishear(word: str, language: Language | None, rng: SeededRandom) -> str | None:
     found = [
         (at, said, heard)
         for said, heard in (_SOUNDS.get(language, ()) if language else ())
-        for at in (word.find(said, 0 if language is Language.AR else 1),)
+        for at in (_find_sound(word, said, 0 if language is Language.AR else 1),)
         if at >= 0
     ]
     if not found:
         return None
     at, said, heard = rng.choice(found)
-    return word[:at] + heard + word[at + len(said) :]
+    return word[:at] + heard + word[at + len(said.rstrip("$")) :]
+
+
+def _find_sound(word: str, said: str, begin: int) -> int:
+    """Where the sound stands from there on; -1: nowhere."""
+    if not said.endswith("$"):
+        return word.find(said, begin)
+    at = len(word) - len(said) + 1
+    return at if at >= begin and word.endswith(said[:-1]) else -1
 
 
 def _drop_sign(word: str, language: Language | None, rng: SeededRandom) -> str | None:

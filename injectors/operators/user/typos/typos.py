@@ -64,7 +64,7 @@ Count = Annotated[int, Field(ge=1, le=TRIALS)]
     aliases=("realistic_typos", "Typo"),
     source="RobustBench-TC, table 1 and appendix F (Observation); by rule here, by a model there",
     effect=Effect.REWORDS,
-    version=5,
+    version=6,
 )
 @dataclass(frozen=True)
 class Typos:

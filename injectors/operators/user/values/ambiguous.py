@@ -17,8 +17,7 @@ from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
 from crosswind.injectors.operators.user.values.documents import is_document
 from crosswind.injectors.operators.user.values.left_open import NAME, Remark, draw_remark
-from crosswind.injectors.operators.user.values.negations import is_denied
-from crosswind.injectors.operators.user.values.spoken_values import SaidBefore, find_spoken
+from crosswind.injectors.operators.user.values.spoken_values import SaidBefore, find_spoken, is_held
 from crosswind.injectors.operators.user.values.untyped import find_untyped
 from crosswind.injectors.operators.user.values.vague.languages import find_place
 from crosswind.injectors.operators.user.values.vague.place import (
@@ -86,7 +85,7 @@ _SHORTENED = 0.6
     aliases=("ambiguity",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
     effect=Effect.ADDS,
-    version=13,
+    version=14,
 )
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
@@ -97,7 +96,8 @@ class Ambiguous:
     messages the user says that something is left open, behind the message or beside the place, and names it
     where a word of theirs does. The user gives it when asked: nothing is vague that this user has said
     before, nor an answer of a few words, so that each value is asked for once. Quotations, what is to be
-    passed on and what a negation governs stay. Where no user can answer, nothing happens.
+    passed on, what the user rules out, and bounds but a budget stay (`nothing on Friday`, `never after
+    15:30`). Where no user can answer, nothing happens.
     """
 
     def draw(  # noqa: PLR0911
@@ -148,7 +148,7 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
         # A second one of its kind could be taken for it; one that is said twice would still be told.
         if times[one.text.lower()] > 1 or (one.type in _ONE_OF_ITS_KIND and kinds[one.type] > 1):
             continue
-        if is_denied(text, one, language) or (
+        if is_held(text, one, language) or (
             language is Language.EN and (is_half(text, one) or is_derived(text, one))
         ):
             continue

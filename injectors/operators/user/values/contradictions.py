@@ -155,7 +155,7 @@ def _contradict(
     if behind and (start, end) == (one.start, one.end):
         lead = find_article(text, start)
         start, end, slip = start - len(lead), end + len(behind), rival
-        told, told_rival = f"{lead}{told}{behind}", f"{lead}{told_rival}{behind}"
+        told, told_rival = f"{lead}{told}{behind}", f"{text[start : start + len(lead)]}{told_rival}{behind}"
     bare = slip if one.type in _SHORTENED else rival_named
     return Contradiction(
         value=one.text,

@@ -51,7 +51,7 @@ _FAR = 120
     aliases=("conflict",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
     effect=Effect.ADDS,
-    version=10,
+    version=11,
 )
 @dataclass(frozen=True)
 class Inconsistent:

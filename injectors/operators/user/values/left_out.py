@@ -31,7 +31,7 @@ _NAMED = re.compile(
 )
 """`with a radius of`, before the value."""
 _DIRECT = {
-    ValueType.DURATION: make_words("for over within"),
+    ValueType.DURATION: make_words("for over"),
     ValueType.NUMBER: make_words("for with"),
     ValueType.MONEY: make_words("at for"),
     ValueType.NAME: make_words("at by for from in on with"),

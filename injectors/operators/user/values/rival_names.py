@@ -83,7 +83,14 @@ def find_span(text: str, one: Mention, rival: str, language: Language) -> tuple[
     if is_noun(text, one, language):
         start -= len(find_word_before(text, start)) + 1
     lead = text[start : one.start]
-    return start, one.end, f"{lead}{one.text}", f"{lead}{rival}"
+    return start, one.end, f"{_lower_lead(lead, words)}{one.text}", f"{lead}{rival}"
+
+
+def _lower_lead(lead: str, words: frozenset[str]) -> str:
+    """The words before a value as they are said again within a sentence: `The 9:15, I mean the 8:15`."""
+    first = lead.split(maxsplit=1)[0] if lead else ""
+    opens = first.lower() in words and first.istitle()
+    return f"{lead[0].lower()}{lead[1:]}" if opens else lead
 
 
 _CARRIED: Mapping[Language, frozenset[str]] = {

@@ -11,6 +11,8 @@ from crosswind.injectors.conversation import ToolList, UserText
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.targets import UserTarget
 from crosswind.injectors.text.entities import find_whole
+from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.negations import is_limit, is_restricted
 from crosswind.injectors.text.quotations import find_literals, find_plain_names
 from crosswind.injectors.values.mentions import Mention, find_mentions
 from crosswind.injectors.values.parameters import ValueType
@@ -54,6 +56,16 @@ def _skip_verb(text: str, one: Mention) -> Mention:
         return one
     lead = len(first) + (len(" the ") if rest.startswith("the ") else 1)
     return msgspec.structs.replace(one, start=one.start + lead, text=one.text[lead:])
+
+
+def is_held(text: str, one: Mention, language: Language) -> bool:
+    """Whether the value is ruled out, or bounds what the user wants: its sentence needs it as it is."""
+    if is_restricted(text, one.start, one.end, language):
+        return True
+    return one.type in _BOUNDING and is_limit(text, one.start, one.end, language)
+
+
+_BOUNDING = (ValueType.DATE, ValueType.TIME, ValueType.DURATION, ValueType.NUMBER, ValueType.MONEY)
 
 
 class SaidBefore:

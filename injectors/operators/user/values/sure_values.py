@@ -12,7 +12,6 @@ from typing import Any
 
 from crosswind.injectors.conversation import ToolList, ToolListKey
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, GERUNDS, SURE
-from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.ranges import is_of_range
 from crosswind.injectors.operators.user.values.small_words import GO_ON as GO_ON_EN
 from crosswind.injectors.operators.user.values.small_words import NO_PLURALS, is_small_word
@@ -26,6 +25,7 @@ from crosswind.injectors.packs.domains import list_text_words
 from crosswind.injectors.text.caseless import CaselessPattern
 from crosswind.injectors.text.entities import find_whole
 from crosswind.injectors.text.languages import UNSPACED, Language
+from crosswind.injectors.text.negations import is_denied
 from crosswind.injectors.text.quotations import find_literals
 from crosswind.injectors.text.sentences import count_words, split_sentences
 from crosswind.injectors.values.calendar import find_cycle
@@ -140,7 +140,7 @@ class SureValues:
         passed_on = any(start <= one.start < end for start, end in self._passed_on)
         if said in NO_SLIPS or twice or passed_on or one.start in self._listed:
             return False
-        if is_denied(self._text, one, self._language):
+        if is_denied(self._text, one.start, one.end, self._language):
             return False
         if _OPENS_LIST.search(self._text, max(0, one.start - 3), one.start):
             return False

@@ -8,8 +8,7 @@ from itertools import accumulate
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.values.bare_nouns import find_bare
-from crosswind.injectors.operators.user.values.negations import is_denied
-from crosswind.injectors.operators.user.values.spoken_values import SaidBefore
+from crosswind.injectors.operators.user.values.spoken_values import SaidBefore, is_held
 from crosswind.injectors.operators.user.values.vague.lists import find_lists
 from crosswind.injectors.operators.user.values.vague.moments import find_told
 from crosswind.injectors.operators.user.values.vague.numbered import find_numbered
@@ -41,7 +40,7 @@ def find_untyped(target: UserTarget, said: SaidBefore) -> Iterator[tuple[Mention
     for one, place in (*found, *find_lists(text), *told):
         if any(mark.start < one.end and one.start < mark.end for mark in literals):
             continue
-        if one.text in target.own and one.text not in said and not is_denied(text, one, Language.EN):
+        if one.text in target.own and one.text not in said and not is_held(text, one, Language.EN):
             yield one, place
 
 
@@ -61,5 +60,5 @@ def _find_containers(target: UserTarget, said: SaidBefore) -> Iterator[tuple[Men
         if text.find(value, text.find(value) + len(value)) >= 0:
             continue  # It is said twice.
         one = Mention(start, place.end, whole, ValueType.FILE, None)
-        if value in target.own and value not in said and not is_denied(text, one, Language.EN):
+        if value in target.own and value not in said and not is_held(text, one, Language.EN):
             yield one, place

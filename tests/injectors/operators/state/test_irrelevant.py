@@ -175,6 +175,31 @@ def test_a_time_is_later_on_the_results_own_day_in_its_style() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        '{"thing_id": 4, "date": "2026-12-03"}',
+        '{"thing_id": 4, "talk": "Friday 12 June 2026"}',
+        '{"thing_id": 4, "from": "2026-12-03 10:00", "to": "2026-12-04 10:00"}',
+    ],
+)
+def test_no_time_stands_beside_a_day_to_come_or_a_year_told_otherwise(text: str) -> None:
+    timed = [
+        one.key
+        for pack in load_all()
+        for part in ("field", "record")
+        for one in pack.select(NAME, part, Half.TRAIN)
+        if "{time}" in one.text
+    ]
+    found = shown(NAME, replace(result_target(text), tool="get_thing"), 1.0, 200)
+    assert timed and not any(f'"{key}"' in one for one in found for key in timed)
+
+
+def test_no_line_has_a_year_of_its_own_beside_a_page_of_another() -> None:
+    target = replace(result_target("The talk is on 12 June 2026.\nEverybody is welcome."), tool="fetch_page")
+    assert not any("2025" in one for one in shown(NAME, target, 1.0, 200))
+
+
+@pytest.mark.parametrize(
     "tool,text",
     [
         ("get_thing", "[1, 2]"),

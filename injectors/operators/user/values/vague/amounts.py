@@ -16,7 +16,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     withhold,
 )
 from crosswind.injectors.text.word_lists import make_words
-from crosswind.injectors.values.english_amounts import list_decades, list_rounded
+from crosswind.injectors.values.english_amounts import list_rounded
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
@@ -31,7 +31,6 @@ _NUMBERED = make_words(
     """
 )
 _YEARS = range(1500, 2101)
-_LATE_IN_DECADE = 4
 _SEASON = re.compile(r" season\b(?=[.,?!]|$| (?:of|in|for|with|and)\b)")
 _MADE = re.compile(r" (?:[A-Z][\w-]+|edition|model)\b")
 _COUNTED = re.compile(
@@ -144,11 +143,9 @@ def _find_extent(text: str, one: Mention, before: str) -> Place | None:
 
 
 def _find_year(text: str, start: int, end: int, before: str, *, stops: bool) -> Place | None:
-    """`after 2015`, `a 2016 Toyota`, `the 2012 Olympics`."""
-    if before in ("after", "before", "until", "of", "by") and stops:
-        late = int(text[start:end]) % 10 >= _LATE_IN_DECADE
-        forms = list_decades(int(text[start:end]))[1:2] if late and before in ("after", "before") else ()
-        return Place(start, end, None, forms=forms, called="year", type=ValueType.DATE) if forms else None
+    """`a 2016 Toyota`, `the 2012 Olympics`."""
+    if before == "of" and stops:
+        return None
     if before == "the" and (season := _SEASON.match(text, end)) is not None:
         forms = ("a past season", "one of the past seasons")
         return withhold(start - len("the "), season.end(), forms, "season")

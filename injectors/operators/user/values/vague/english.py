@@ -12,7 +12,7 @@ from crosswind.injectors.operators.user.values.small_words import DETERMINERS, G
 from crosswind.injectors.operators.user.values.vague.amounts import find_amount
 from crosswind.injectors.operators.user.values.vague.cities import find_city, is_known
 from crosswind.injectors.operators.user.values.vague.kinds import find_kind
-from crosswind.injectors.operators.user.values.vague.limits import find_both, find_keyed, find_limit
+from crosswind.injectors.operators.user.values.vague.measures import find_both, find_keyed
 from crosswind.injectors.operators.user.values.vague.moments import find_date, find_time
 from crosswind.injectors.operators.user.values.vague.money import find_money
 from crosswind.injectors.operators.user.values.vague.nouns import find_named
@@ -131,7 +131,6 @@ def _find_more(text: str, one: Mention, start: int, end: int) -> Place | None:
         )
     before = find_word_before(text, start)
     ways = (
-        find_limit(text, one),
         find_amount(text, one, before),
         find_both(text, one),
         find_second(text, one),

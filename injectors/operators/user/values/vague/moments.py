@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 
 from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON, is_small_word, qualifies
 from crosswind.injectors.operators.user.values.vague.place import (
@@ -20,7 +19,7 @@ from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
-_FROM = make_words("after before by for from since starting till until")
+_FROM = make_words("for from since starting")
 _NEEDS_DAY = make_words("begins dated due ending ends expires is starting starts was")
 _NO_MOMENTS = make_words("and between is of or the to was")
 _RANGE = r" (?:to|until|till|through|and|or|-|–) (?:the )?(?:\d|[A-Z][a-z]{2,8} \d)"
@@ -49,18 +48,32 @@ def find_date(text: str, one: Mention, start: int, end: int, before: str) -> Pla
         before = find_word_before(text, start)
     if before == "on":
         start -= len("on ")
-        place = Place(start, end, join=_join_date)
+        place = _place(text, start, end, _join_date)
         return place if find_word_before(text, start) in _NEEDS_DAY else leave_out(place, text, GO_ON)
     if before in _FROM:
-        return _find_limit(one, start, end, before)
+        return _find_start(one, start, end, before)
     if before == "due":
         return Place(start, end, join=_join_date)
     known = re.search(r"\d", one.text) is None or before.isalpha()
-    return Place(start, end, join=_join_date) if known and before not in _NO_MOMENTS | DETERMINERS else None
+    fits = known and before not in _NO_MOMENTS | DETERMINERS
+    return _place(text, start, end, _join_date) if fits else None
 
 
-def _find_limit(one: Mention, start: int, end: int, before: str) -> Place | None:
-    """`before Friday`, `since 5 March`."""
+def _place(text: str, start: int, end: int, join: Callable[[str, str | None], str]) -> Place:
+    """The place of a moment, whose words go with the word before it: `book me in for early May`, `take early
+    May`."""
+    before = find_word_before(text, start)
+    lead = "for " if before == "in" else "" if before in _TAKING else "in "
+    return Place(start, end, join=lambda phrase, coarse: _IN.sub(lead, join(phrase, coarse)))
+
+
+_IN = re.compile(r"\Ain ")
+_TAKING = make_words("choose do get have like make need pick prefer reserve say select take try use want")
+"""Verbs of which a moment is the object."""
+
+
+def _find_start(one: Mention, start: int, end: int, before: str) -> Place | None:
+    """`from Friday`, `since 5 March`."""
     whole = [form for form in list_coarse_forms(one, Language.EN) if is_whole(form)]
     if before == "for":
         forms = (
@@ -83,20 +96,14 @@ def _join_date(phrase: str, coarse: str | None) -> str:
 
 
 def find_time(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    if before in ("after", "before"):
-        head = start - len(before) - 1
-        gone = leave_out(Place(head, end, None), text, GO_ON)
-        needed = _OPEN.search(text[:head]) is not None
-        return None if gone.dropped is None or needed else replace(gone, value=(head, end))
     daily = find_next_word(text, end) in ("every", "each")
     if (qualifies(text, end) and not daily) or before in _NO_TIMES:
         return None
     if before != "at":
-        return Place(start, end, join=_join_time) if before and not is_small_word(before) else None
+        return _place(text, start, end, _join_time) if before and not is_small_word(before) else None
     return _find_hour(text, one, start - len("at "), end)
 
 
-_OPEN = re.compile(r"\b(?:available|closed|free|open)s? $")
 _NO_TIMES = _NO_MOMENTS | _FROM | DETERMINERS | {"around", "about"}
 
 
@@ -110,7 +117,7 @@ def _find_hour(text: str, one: Mention, start: int, end: int) -> Place | None:
         return Place(start, end + len(" tomorrow"), None, forms=forms)
     if text.startswith((" on ", " next "), end):
         return None
-    return leave_out(Place(start, end, join=_join_time), text, GO_ON)
+    return leave_out(_place(text, start, end, _join_time), text, GO_ON)
 
 
 _ORDINAL = re.compile(

@@ -19,9 +19,7 @@ LIMITS = make_words(
 )
 """Words behind which a number is a limit, or one end of a range."""
 _BUDGET = re.compile(
-    r"(?P<lead>,? |^)(?:for )?\b(?:under|below|up to|at most|less than|no more than|not more than"
-    r"|cheaper than)"
-    r" [$€£]?$",
+    r"(?P<lead>,? |^)(?:for )?\b(?:under|below|up to|at most|less than|cheaper than) [$€£]?$",
     re.IGNORECASE,
 )
 _COSTS = re.compile(r"(?:\b(?:is|are|be|was|were|costs?|priced|stays?|comes?)|['’]s|['’]re)$")
@@ -59,16 +57,14 @@ def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Pl
 
 
 def _find_budget(text: str, limit: re.Match[str], start: int, end: int) -> Place | None:
-    """`under 900 dollars` becomes `within my budget`, or goes."""
+    """`under 900 dollars` becomes `within my budget`."""
     if qualifies(text, end) or find_next_word(text, end) in _EACH - {"a", "per"}:
         return None
     if _COSTS.search(text, max(0, limit.start() - 12), limit.start()):
         return None
     night = _PER.match(text, end)
     stop = end if night is None else night.end()
-    place = Place(limit.end("lead"), stop, _is_budget, called="budget", value=(start, stop))
-    opens = text[: limit.start()].rstrip()[-1:] in (*".!?", "")
-    return place if opens else place.or_dropped(Place(limit.start(), stop, dropped=""))
+    return Place(limit.end("lead"), stop, _is_budget, called="budget", value=(start, stop))
 
 
 def _round_money(one: Mention, start: int, end: int) -> Place | None:

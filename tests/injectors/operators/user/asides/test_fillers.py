@@ -24,6 +24,27 @@ def test_only_a_value_that_stands_alone_is_said_again(text: str, values: list[st
     assert list_values(text, Language.EN) == values
 
 
+@pytest.mark.parametrize(
+    "text,language,values",
+    [
+        (
+            "Cancel C-5905-4821, please. Book me on 2026-12-09 for 30 minutes, but never after 15:30.",
+            "en",
+            ["2026-12-09", "30 minutes"],
+        ),
+        ("Cancel C-5905-4821 and then book me on 2026-12-09 at 15:30.", "en", ["2026-12-09", "15:30"]),
+        ("I was born on 02.04.1941, and I can only come before 11:00, P-4821.", "en", ["02.04.1941"]),
+        ("Bitte nicht vor 9 Uhr. Ich komme am 2026-12-12, Nummer P-1411.", "de", ["2026-12-12", "P-1411"]),
+        ("Jamais avant 10h30. Je viens le 2026-12-12 avec P-1411.", "fr", ["2026-12-12", "P-1411"]),
+        ("Nunca antes de las 10:00. Voy el 2026-12-12 con P-1411.", "es", ["2026-12-12", "P-1411"]),
+    ],
+)
+def test_values_of_one_clause_are_said_again_and_no_bounds(
+    text: str, language: str, values: list[str]
+) -> None:
+    assert list_values(text, Language(language)) == values
+
+
 def test_the_end_of_a_range_is_no_value() -> None:
     assert list_values("Ein Hotel vom 15. bis 17. November", Language.DE) == []
     assert list_values("Ask for 10-15 people, and for 7 to 20 dollars.", Language.EN) == []

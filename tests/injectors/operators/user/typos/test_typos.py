@@ -14,6 +14,7 @@ from crosswind.injectors.operators.user.typos.plain_words import PlainWord
 from crosswind.injectors.operators.user.typos.romaji import convert, spell
 from crosswind.injectors.operators.user.typos.slips import draw_slip
 from crosswind.injectors.operators.user.typos.typos import Typos
+from crosswind.injectors.operators.user.typos.word_lists import read_words
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.injectors.text.languages import UNABLE, Language
@@ -123,6 +124,18 @@ def test_keys_lie_as_on_the_languages_keyboard(language: Language, letter: str, 
 def test_arabic_letters_that_look_alike_are_confused() -> None:
     found = {draw_slip("رسالة", Language.AR, SeededRandom(str(seed))) for seed in range(80)}
     assert ("sign", "رساله") in found
+
+
+def test_a_french_slip_puts_no_sign_over_a_letter() -> None:
+    words = read_words("plain.fr") | read_words("commands.fr") | {"merci", "voudrai"}
+    plain = sorted(one for one in words if one.isascii())
+    found = {
+        draw_slip(word, Language.FR, SeededRandom(f"{word}|{seed}")) for word in plain for seed in range(40)
+    }
+    slips = {typed for each in found if each is not None for typed in each[1:]}
+    assert slips and all(one.isascii() for one in slips)
+    said = {draw_slip("annuler", Language.FR, SeededRandom(str(seed))) for seed in range(80)}
+    assert ("spelling", "annulez") in said
 
 
 def test_japanese_slips_are_slips_of_keys() -> None:

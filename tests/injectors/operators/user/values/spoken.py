@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.text.languages import Language
 
 TEXT, COUNT, AMOUNT, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "number"}, {"type": "boolean"}
 
@@ -104,3 +105,74 @@ DENIED = (
     (HOTEL, "أحتاج غرفة يوم 3 مايو، ليس في الرياض.", "الرياض"),
 )
 """Messages, each with a value that a negation governs."""
+
+CLINIC = (
+    tool("book_appointment", date=TEXT, time=TEXT, patient_id=TEXT, doctor_name=TEXT, nights=COUNT),
+    tool("cancel_appointment", confirmation=TEXT),
+)
+RESTRICTED = {
+    Language.EN: (
+        "Nothing {bound} {time} {on} {date} please.",
+        "None of the slots {on} {date} suit me.",
+        "I refuse to come {bound} {time} {on} {date}.",
+        "I hate coming {at} {time}, as you know.",
+        "I'd rather not come {on} {date}.",
+        "I can do Mondays and Wednesdays only, never {bound} {time}.",
+        "She can only come {bound} {time} and never {on} {date}.",
+        "Nobody is free {on} {date} {bound} {time}.",
+        "I can hardly come {on} {date}.",
+        "Any day except {date}, please.",
+        "Any day other than {date} will do.",
+        "Please avoid {date} if possible.",
+        "Move it away from the evening, and no later than {time}.",
+        "Book me with P-1222 {on} {date} at the latest.",
+        "It has to be {date} or earlier.",
+        "{time} only, please.",
+        "{date} doesn't work for me.",
+        "Not {on} {date}, 2026-12-18 or 2026-12-19, please.",
+        "Unless it is {on} {date}, any day will do.",
+        "I need a bed for at least 3 nights.",
+    ),
+    Language.DE: (
+        "Bitte nichts vor {time} Uhr am {date}.",
+        "Ich komme nie nach {time} Uhr und ungern am {date}.",
+        "Am {date} kann ich leider nicht.",
+        "Jeder Tag außer dem {date} passt mir.",
+        "Ich kann nur am {date} kommen.",
+        "Bitte spätestens am {date} und bis {time} Uhr.",
+    ),
+    Language.FR: (
+        "Je ne peux jamais venir avant {time} le {date}.",
+        "Rien le {date} s'il vous plaît, c'est impossible.",
+        "Je refuse de venir après {time}.",
+        "Tous les jours sauf le {date} me vont bien.",
+        "Je peux venir seulement le {date} avec vous.",
+        "Le {date} je ne peux pas venir.",
+    ),
+    Language.ES: (
+        "Nunca puedo ir antes de las {time} del {date}.",
+        "Nada para el {date}, por favor.",
+        "Cualquier día excepto el {date} me va bien.",
+        "Solo puedo ir el {date} con usted.",
+        "El {date} no puedo ir.",
+        "Necesito la cita a más tardar el {date}, por favor.",
+    ),
+    Language.ZH: (
+        "{date}之前都不行，请安排别的时间。",
+        "我不能在{date}来。",
+        "除了{date}都可以。",
+        "请别约在{time}之后。",
+    ),
+    Language.JA: (
+        "{date}は行けません。",
+        "{date}以外でお願いします。",
+        "{time}以降でお願いします。",
+        "{date}だけ空いています。",
+    ),
+    Language.AR: (
+        "لا أستطيع الحضور يوم {date}.",
+        "أي يوم باستثناء {date} مناسب لي.",
+        "أريد الموعد قبل {date} من فضلك.",
+    ),
+}
+"""Sentences of which each value is ruled out, or bounds what the user wants."""

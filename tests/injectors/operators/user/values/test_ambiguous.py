@@ -19,12 +19,13 @@ from crosswind.injectors.operators.user.values.ambiguous import LONGEST, NOBODY,
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half, UserTarget
 from crosswind.injectors.text import entities
-from crosswind.injectors.text.languages import UNABLE
+from crosswind.injectors.text.languages import UNABLE, UNSPACED, Language
 from tests.injectors.dialogues import texts
 from tests.injectors.operators.acting import shown, user_target
 from tests.injectors.operators.user.values.spoken import (
     AMOUNT,
     BANK,
+    CLINIC,
     COUNT,
     DENIED,
     ENGLISH,
@@ -32,6 +33,7 @@ from tests.injectors.operators.user.values.spoken import (
     HOTEL,
     MAIL,
     OTHERS,
+    RESTRICTED,
     SQL,
     TEXT,
     tool,
@@ -262,6 +264,21 @@ def test_what_is_vague_is_called_by_a_noun_of_its_type() -> None:
         assert not any(noun in after for noun in (" flight", " people", " card"))
 
 
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("Please book me in on 2026-12-07.", "book me in for early December"),
+        ("Book me in at 10:15, please.", "Book me in for the late morning"),
+        ("I'll take 2026-12-07 instead.", "I'll take the first half of December instead"),
+        ("Can you do 2026-12-07 for me?", "Can you do early December for me"),
+    ],
+)
+def test_a_moment_goes_with_the_word_before_it(text: str, made: str) -> None:
+    found = [after for _, after in drawn(user_target(text, tools=CLINIC), 80)]
+    assert any(made in after for after in found)
+    assert not any(re.search(r"\bin in\b|\b(?:take|do) (?:in|on|at)\b", after) for after in found)
+
+
 def test_a_person_is_told_by_the_first_name_alone() -> None:
     tools = (tool("act", person_name=TEXT), *BANK)
     target = user_target("Pay 20 euros to Daniel Kim.", tools=tools)
@@ -283,6 +300,49 @@ def test_what_a_negation_governs_is_not_left_open(
 ) -> None:
     made = drawn(user_target(text, tools=tools), 60)
     assert all(value not in (*draw["withheld"], *draw["coarse"]) for draw, _ in made)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    template=st.sampled_from([(language, one) for language, each in RESTRICTED.items() for one in each]),
+    time=st.sampled_from(("09:15", "10:00", "15:30")),
+    day=st.integers(1, 28),
+    bound=st.sampled_from(("before", "after", "until", "past")),
+    lead=st.booleans(),
+    seed=st.integers(0, 10_000),
+)
+def test_what_is_ruled_out_or_bounds_the_rest_stays(
+    template: tuple[Language, str], time: str, day: int, bound: str, lead: bool, seed: int
+) -> None:
+    language, sentence = template
+    date = f"12月{day}日" if language in UNSPACED else f"2026-12-{day:02}"
+    text = sentence.format(time=time, date=date, bound=bound, on="on", at="at")
+    text = f"I'm patient P-4821. {text}" if lead and language is Language.EN else text
+    target = user_target(text, tools=CLINIC)
+    draw = AMBIGUOUS.draw({}, target, SeededRandom(f"ambiguous|{seed}"), 1.0)
+    after = text if draw is None else str(AMBIGUOUS.apply(target, draw).payload)
+    assert sentence.format(time=time, date=date, bound=bound, on="on", at="at").rstrip(".") in after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Nothing before 10:00 on 2026-12-07 please.", "Nothing on 2026-12-07 please."),
+        ("I refuse to come after 15:30 on 2026-12-07.", "I refuse to come on 2026-12-07."),
+        ("I can do Mondays only, never after 15:30.", "I can do Mondays only, never."),
+        ("She can only come before 11:00, and I pay.", "She can only come, and I pay."),
+        ("Bitte nichts am 2026-12-07 vor 10 Uhr.", "Bitte nichts am 2026-12-07."),
+        ("Nous ne venons pas le 2026-12-07.", "Nous ne venons pas en décembre."),
+    ],
+)
+def test_the_guard_withholds_what_inverts_a_constraint(before: str, after: str) -> None:
+    reason = check_user_text(AMBIGUOUS, user_target(before, tools=CLINIC), after)
+    assert reason is not None and "rules out or bounds" in reason
+
+
+def test_what_is_turned_up_to_a_value_has_no_bound() -> None:
+    made = drawn(user_target("Turn the heating up to 19 degrees, please.", tools=HOME))
+    assert made and not any("19" in after for _, after in made)
 
 
 def test_a_long_text_is_left_clean_and_an_event_says_so() -> None:

@@ -234,6 +234,21 @@ def test_a_correction_carries_the_words_that_belong_to_the_value() -> None:
     assert within and all(after.count("a las") == 2 for after in within)
 
 
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        ("The 08:15 one, please.", "the 08:15 one, please."),
+        ("Am 5. Mai brauche ich ein Zimmer.", "am 5. Mai brauche ich ein Zimmer."),
+        ("À 17h00 je veux venir.", "à 17h00 je veux venir."),
+    ],
+)
+def test_a_value_that_is_said_again_within_a_sentence_has_a_small_article(text: str, again: str) -> None:
+    tools = (tool("act", date=TEXT, time=TEXT),)
+    found = {*acting.shown("user.inconsistent", user_target(text, tools=tools), seeds=80)} - {text}
+    assert any(one.endswith(again) for one in found)
+    assert not any(text.rstrip(".") in one for one in found)
+
+
 def test_a_year_is_no_day_and_a_version_no_amount() -> None:
     tools = (tool("list", date=TEXT, version=AMOUNT),)
     dated = drawn(user_target("Show the sales since March 2025, please.", tools=tools))

@@ -1,4 +1,4 @@
-"""Phrases of an English sentence with a limit, a pair of measures or a key: it is whole without them."""
+"""Phrases of an English sentence with a pair of measures or a key: it is whole without them."""
 
 from __future__ import annotations
 
@@ -16,54 +16,7 @@ from crosswind.injectors.text.word_lists import make_words
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
-_LIMITED = (
-    r"(?:of )?(?:at (?:least|most)|above|below|over|under|beneath|up to|exceeding|no (?:more|less|fewer) than"
-    r"|not more than|(?:more|less|fewer|greater|higher|lower|larger|bigger|smaller|cheaper|longer|shorter"
-    r"|older|younger|heavier|lighter|better) than)"
-)
-_WORD = r"(?!(?:that|which|who)\b)[a-z]+"
-_NUMBERS = (ValueType.NUMBER, ValueType.MONEY, ValueType.DURATION)
-_CLAUSE = re.compile(
-    rf",? (?:(?:with|having) (?:an? |the )?(?:{_WORD} ){{0,2}}?(?P<noun>{_WORD}) {_LIMITED}"
-    r"|(?:that|which|who) (?:doesn['’]t |does not |don['’]t )?"
-    r"(?P<verb>takes?|costs?|charges?|lasts?|weighs?|is|are|has|have|earns?|runs?)"
-    rf"(?: rated| priced)? (?P<limit>{_LIMITED})"
-    rf"|(?P<within>in) (?:less than|under|no more than|at most)) [$€£]?$",
-    re.IGNORECASE,
-)
-_REST = re.compile(
-    r"(?: ?%| (?:[a-z]+ )?(?:%UNITS|stars?|years?|people|percent|rooms?|hours?|minutes?|days?))?"
-    r"(?: (?:a|an|per|each) (?:hour|day|night|month|week|year|person|kg|piece)| or (?:more|less|higher|lower)"
-    r"| long| in length| old| tall)?".replace("%UNITS", "|".join(sorted(UNITS)))
-)
-_CALLED = {"take": "time limit", "cost": "price limit", "charge": "price limit", "last": "maximum length"}
 _LONGEST = 64
-
-
-def find_limit(text: str, one: Mention) -> Place | None:
-    """The place of what limits the words before it: `that takes less than 30 minutes`."""
-    if one.type not in _NUMBERS:
-        return None
-    found = _CLAUSE.search(text, max(0, one.start - _LONGEST), one.start)
-    rest = _REST.match(text, one.end)
-    stop = one.end if rest is None else rest.end()
-    if found is None or not (
-        ends_clause(text, stop) or find_next_word(text, stop) in GO_ON - {"and", "or", "than"}
-    ):
-        return None
-    if (
-        not text[found.start() - 1 : found.start()].isalpha()
-        or find_word_before(text, found.start() + 1) in GO_ON
-    ):
-        return None
-    verb = (found["verb"] or "").removesuffix("s")
-    called = found["noun"] or ("time limit" if found["within"] else _CALLED.get(verb))
-    called = called or ("maximum length" if one.type is ValueType.DURATION else "limit")
-    if called in ("one", "maximum", "minimum", "least", "most"):
-        return None
-    first = found.start("noun") if found["noun"] else found.start("limit")
-    first = found.end("within") + 1 if found["within"] else first
-    return Place(found.start(), stop, dropped="", called=called, value=(first, stop))
 
 
 _BOTH = re.compile(
