@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from crosswind.gateway.control_characters import escape_control_characters, escape_within_lines
+from crosswind.gateway.counts import count
 from crosswind.gateway.trajectory.commands.session_text import describe_session
 from crosswind.gateway.trajectory.commands.store_option import open_named, store_option
 from crosswind.gateway.trajectory.content import View
@@ -91,7 +92,7 @@ def show(session_id: str, url: str, index: int | None, diff: bool, as_json: bool
         raise click.ClickException(problem)
     turns = [turn for turn in found.turns if index in (None, turn.index)]
     if index is not None and not turns:
-        problem = f"session {session_id!r} has no turn {index}; it has {len(found.turns)} turns"
+        problem = f"session {session_id!r} has no turn {index}; it has {count(len(found.turns), 'turn')}"
         raise click.ClickException(problem)
     documents = [_turn(turn, found.events, whole=not diff) for turn in turns]
     calls = [describe_on_wire(one) for one in found.events if is_on_wire(one)] if index is None else []
@@ -204,10 +205,9 @@ _SHOWN = 60
 
 def _list_line(found: Session, turns: int, first_message: str) -> str:
     began = datetime.fromtimestamp(found.created_us // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    counted = "1 turn" if turns == 1 else f"{turns} turns"
     said = " ".join(first_message.split())
     said = said if len(said) <= _SHOWN else f"{said[: _SHOWN - 1]}…"
-    return f"{found.id}  {began}  {counted}, {_describe(found)}" + (f": {said}" if said else "")
+    return f"{found.id}  {began}  {count(turns, 'turn')}, {_describe(found)}" + (f": {said}" if said else "")
 
 
 def _describe(found: Session) -> str:
