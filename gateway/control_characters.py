@@ -21,3 +21,8 @@ def has_control_characters(name: str) -> bool:
 
 def escape_control_characters(text: str) -> str:
     return text if text.isprintable() else _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def escape_within_lines(text: str) -> str:
+    """Escape all but line breaks."""
+    return "\n".join(map(escape_control_characters, text.split("\n")))

@@ -103,16 +103,17 @@ def _answers_as_gateway(host: str, port: int) -> bool:
 def _check_store_and_profiles(settings: Settings) -> Iterator[Finding]:
     profiles = Profiles()
     switch = None
+    serving = find_claim(settings.store)
     try:
         with closing(open_store(settings.store, create=False)) as store:
             stored, switch = store.settings(PROFILE), store.setting(NOISE, SWITCH)
     except StoreError as error:
         stored = []
-        yield _check_absent_store(settings.store, error)
+        yield _check_absent_store(settings.store, error, serving)
     else:
         yield good(f"store {settings.store}: it was opened and read; nothing was written")
-    if (other := find_claim(settings.store)) is not None:
-        yield note(f"store {settings.store}: the gateway of process {other} serves it")
+    if serving is not None:
+        yield note(f"store {settings.store}: the gateway of process {serving} serves it")
     if (reason := find_reason(switch_file(settings), switch)) is not None:
         yield note(f"noise is off, and stays off over a restart: {reason}; {SWITCH_ON}")
     for one in stored:
@@ -128,14 +129,21 @@ def _check_store_and_profiles(settings: Settings) -> Iterator[Finding]:
         yield good(f"profile {settings.profile}: its rules are valid")
 
 
-def _check_absent_store(url: str, error: StoreError) -> Finding:
-    """A store that isn't there is made by `serve`, if its folder can be written."""
+def _check_absent_store(url: str, error: StoreError, serving: str | None) -> Finding:
+    """A store that isn't there is made by `serve`, if its folder can be written. One that is served was taken
+    away from its gateway.
+    """
     if not url.startswith("sqlite://"):
         return bad(f"store {url}: {error}")
     try:
         file = Path(location(url))
     except StoreError as wrong:
         return bad(f"store: {wrong}")
+    if not file.exists() and serving is not None:
+        return bad(
+            f"store {url}: its file was deleted or moved while the gateway of process {serving} serves it. "
+            "New rows wait in its memory: rename the file, or a backup, to this path before that process ends"
+        )
     if not file.exists() and file.parent.is_dir() and os.access(file.parent, os.W_OK):
         return good(
             f"store {url}: it isn't there yet, and its folder can be written: `crosswind serve` makes it"

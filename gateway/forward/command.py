@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crosswind.gateway.counts import count
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.injectors.cli.packs_option import packs_folder_option
 
@@ -302,18 +303,21 @@ def _report(tally: Tally | None, command: str | None, past: list[str]) -> None:
         unopened = ", except connections that were not opened" if tally.unopened else ""
         _say(f"no request of {command} came through the proxy{unopened}")
     else:
-        clients = ", ".join(f"{client} {count}" for client, count in sorted(tally.requests.items()))
+        clients = ", ".join(f"{client} {number}" for client, number in sorted(tally.requests.items()))
         by = f" ({clients})" if clients else ""
-        _say(f"{requests} requests came through{by}: {calls} calls of tools, {tally.noisy} with noise")
-    for host, count in sorted(tally.distrusted.items()):
         _say(
-            f"{host}: a client refused the proxy's certificate {count} times; it is passed on unopened since"
+            f"{count(requests, 'request')} came through{by}: {count(calls, 'call')} of tools, "
+            f"{tally.noisy} with noise"
         )
-    for host, count in sorted(tally.unopened.items()):
+    for host, times in sorted(tally.distrusted.items()):
+        refused = f"{host}: a client refused the proxy's certificate {count(times, 'time')}"
+        _say(f"{refused}; it is passed on unopened since")
+    for host, passed in sorted(tally.unopened.items()):
         if host not in tally.distrusted:
-            _say(f"{host}: {count} connections were passed on unopened, since no rule is for it")
+            passed_on = count(passed, "connection was", "connections were")
+            _say(f"{host}: {passed_on} passed on unopened, since no rule is for it")
     if tally.failures:
-        _say(f"the noise failed {tally.failures} times; what it was about was passed on as it was")
+        _say(f"the noise failed {count(tally.failures, 'time')}; what it was about was passed on as it was")
     if tally.would is not None and (table := tally.would.write()):
         _say(f"a dry run, nothing was done\n{table}")
     if past:

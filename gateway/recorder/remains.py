@@ -11,6 +11,10 @@ _PIECE = 6
 """How many letters and digits in a row, whatever their case and what stands between them, show a secret."""
 _STRIDE = 3
 _SHORTEST = 8
+_LONG = 20
+"""Shorter secrets are known by their pieces with letters and digits only: passwords have words and years in
+them, which other texts have, too.
+"""
 _MOST_SECRETS = 64
 """How many secrets of a session are remembered."""
 _MOST_BYTES = 8_192
@@ -34,7 +38,7 @@ class Remains:
 
     def __init__(self) -> None:
         self.secrets = self._pieces = _NONE
-        """Every third piece: what is left of a secret in one part of 8 characters or more has one of them."""
+        """Every third piece of a long secret: a part of 8 characters or more has one of them."""
 
     def add(self, secrets: Iterable[bytes]) -> None:
         if self.secrets is _NONE:
@@ -42,9 +46,8 @@ class Remains:
         for secret in secrets:
             bare = _strip(Readable(secret).text)[-_MOST_BYTES:]
             if len(bare) >= _SHORTEST and len(self.secrets) < _MOST_SECRETS:
-                starts = (*range(0, len(bare) - _PIECE + 1, _STRIDE), len(bare) - _PIECE)
                 self.secrets.add(bare)
-                self._pieces.update(bare[at : at + _PIECE] for at in starts)
+                self._pieces.update(_pieces_of(bare, 1 if len(bare) < _LONG else _STRIDE))
 
     def find(self, segment: bytes) -> list[Span]:
         """The spans of what is left of secrets, in order and apart."""
@@ -67,9 +70,7 @@ class Remains:
 
     def _covered(self, bare: bytes) -> Iterator[Span]:
         """The parts of a text without its white space that pieces of secrets cover."""
-        pieces = {
-            secret[at : at + _PIECE] for secret in self.secrets for at in range(len(secret) - _PIECE + 1)
-        }
+        pieces = {piece for secret in self.secrets for piece in _pieces_of(secret)}
         begin = end = -1
         for at in range(len(bare) - _PIECE + 1):
             if bare[at : at + _PIECE] in pieces:
@@ -89,6 +90,14 @@ class Remains:
         while end < len(text) and text[end] in _IN_KEY:
             end += 1
         return begin, end
+
+
+def _pieces_of(secret: bytes, stride: int = 1) -> set[bytes]:
+    """The pieces that a secret is known by, every so many."""
+    last = len(secret) - _PIECE
+    pieces = {secret[at : at + _PIECE] for at in (*range(0, last, stride), last)}
+    mixed = {one for one in pieces if not one.isalpha() and not one.isdigit()}
+    return mixed if mixed and len(secret) < _LONG else pieces
 
 
 def _strip(text: bytes) -> bytes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from crosswind.gateway.counts import count
 from crosswind.gateway.trajectory.commands.store_option import open_named, store_argument
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _print(tally: Tally) -> None:
 
     console = Console()
     document = tally.document()
-    console.print(f"{tally.sessions} sessions, {tally.noisy} of them noisy", highlight=False)
+    console.print(f"{count(tally.sessions, 'session')}, {tally.noisy} of them noisy", highlight=False)
     table = Table("guarantee", "broken", "what it says", title="Guarantees", title_justify="left")
     for name, check in GUARANTEES.items():
         broken, says = document["guarantees"][name], " ".join((check.__doc__ or "").split())
@@ -73,7 +74,8 @@ def _print(tally: Tally) -> None:
     console.print(table)
     if document["destroyed_writes"]:
         console.print(
-            f"{document['destroyed_writes']} results destroyed of tools that aren't known to be repeatable",
+            f"{count(document['destroyed_writes'], 'result')} destroyed of tools that aren't known to be "
+            "repeatable",
             highlight=False,
         )
     operator = Column("operator", no_wrap=True)
@@ -83,10 +85,12 @@ def _print(tally: Tally) -> None:
         table.add_row(one["operator"], f"{one['severity']:g}", str(one["injected"]), withheld)
     console.print(table)
     for name, reasons in document["reasons"].items():
-        for why, count in reasons.items():
-            console.print(f"{name}, {count} times: {why}", markup=False, highlight=False)
-    for why, count in tally.not_audited.items():
-        console.print(f"{count} noisy sessions can't be audited: {why}", markup=False, highlight=False)
+        for why, times in reasons.items():
+            console.print(f"{name}, {count(times, 'time')}: {why}", markup=False, highlight=False)
+    for why, number in tally.not_audited.items():
+        console.print(
+            f"{count(number, 'noisy session')} can't be audited: {why}", markup=False, highlight=False
+        )
     _print_verdict(console, tally)
 
 

@@ -45,7 +45,9 @@ class Piece:
     @property
     def masked(self) -> bool:
         """Whether a secret was masked in it, so that what was shown isn't stored whole."""
-        return any(_MASK in text for one in self.events for text in (one.before, one.after or ""))
+        return _MASK in self.clean or any(
+            _MASK in text for one in self.events for text in (one.before, one.after or "")
+        )
 
 
 Found = Iterator[tuple[Event | None, int, str]]
@@ -104,7 +106,9 @@ def read_session(trajectory: Trajectory) -> AuditedSession:
     on_model_leg = [one for one in trajectory.events if not is_on_wire(one)]
     events = tuple(one for one in on_model_leg if one.after is not None)
     withheld = tuple(one for one in on_model_leg if one.withheld)
-    reader = _Reading(LiveSession(session, plan), _by_anchor(events))
+    chains = _by_anchor(events)
+    masked = {chain[0].before: chain for chain in chains.values() if _MASK in chain[0].before}
+    reader = _Reading(LiveSession(session, plan), chains, masked)
     ordered = sorted(trajectory.turns, key=lambda turn: (turn.index, turn.attempt))
     turns = tuple(audited for turn in ordered if (audited := reader.take(turn)) is not None)
     return AuditedSession(session, plan, events, withheld, turns, tuple(ordered), reader.why_not)
@@ -130,6 +134,8 @@ def _same_turn(one: Event, other: Event) -> bool:
 class _Reading:
     live: LiveSession
     events: Mapping[str, tuple[Event, ...]]
+    masked_events: Mapping[str, tuple[Event, ...]]
+    """Those of texts with a secret, by the masked text."""
     why_not: str | None = None
     _pieces: dict[str, Piece] = field(default_factory=dict)
 
@@ -152,6 +158,9 @@ class _Reading:
         if known is not None and known.ref == item.ref:
             return known
         events = self.events.get(item.anchor, ())
+        if not events and _MASK in item.text:
+            # The anchor is made of the text before it was masked.
+            events = self.masked_events.get(item.text, ())
         if isinstance(item, ToolResult):
             name, arguments = item.call.name, item.call.arguments
             piece = Piece(item.anchor, item.ref, item.text, name, arguments, events)

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 
 from crosswind.figures.attempts import Arm, Void
+from crosswind.gateway.counts import count
 from crosswind.studies.chaos.player import Played, RunStopped
 from crosswind.studies.chaos.prices import Price
 
@@ -69,7 +70,9 @@ class Progress:
                 f"talks to {len(played.examined.models)} models: {', '.join(played.examined.models)}", played
             )
         if played.ended.left_behind:
-            self._say(f"left {played.ended.left_behind} processes behind, which were killed", played)
+            self._say(
+                f"left {count(played.ended.left_behind, 'process', 'processes')} behind, killed since", played
+            )
         if wrong := played.ended.describe():
             self._say(wrong, played)
 
@@ -122,11 +125,11 @@ class Progress:
         """The last line: how often each thing was said, and the time taken."""
         if self._terminal:
             sys.stderr.write("\r\x1b[K")
-        for kind, count in self._said.items():
-            if count > 1:
-                self._print(f"{count} attempts: {kind}")
+        for kind, times in self._said.items():
+            if times > 1:
+                self._print(f"{times} attempts: {kind}")
         cost = f", ${self._cost:.2f}" if self._price is not None else ""
-        self._print(f"{self._attempts} attempts in {_clock(time.monotonic() - self._began)}{cost}")
+        self._print(f"{count(self._attempts, 'attempt')} in {_clock(time.monotonic() - self._began)}{cost}")
 
 
 def _clock(seconds: float) -> str:

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from crosswind.gateway.counts import count
 from crosswind.gateway.trajectory.commands.store_option import open_named
 from crosswind.injectors.cli.commands import (
     ConfigurationError,
@@ -103,7 +104,7 @@ def check(
 
 
 def _sound(profile: Profile) -> str:
-    rules = "1 rule" if len(profile.rules) == 1 else f"{len(profile.rules)} rules"
+    rules = count(len(profile.rules), "rule")
     if not profile.rules:
         return f"profile {profile.name!r} version {profile.version} has no rule: it is sound and does nothing"
     return f"profile {profile.name!r} version {profile.version} is sound: {rules}, {profile.compose.value}"

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from crosswind.gateway.counts import count
 from crosswind.studies.check.forecast import Forecast
 
 _COUNTS = ("eligible", "decided", "injected", "withheld")
@@ -86,6 +87,6 @@ def _print_reasons(console: Console, found: Forecast) -> None:
 def _print_sums(console: Console, found: Forecast, conversations: int) -> None:
     sessions = max(1, found.sessions)
     calm, seeds = 1 - found.noisy / sessions, sessions // max(1, conversations)
-    counted = "1 conversation" if conversations == 1 else f"{conversations} conversations"
+    counted, each = count(conversations, "conversation"), count(seeds, "seed")
     console.print(f"\n{found.injected:.2f} injections a session; none in {calm:.0%} of the sessions")
-    console.print(f"({counted}, {seeds} seeds each)")
+    console.print(f"({counted}, {each} each)")

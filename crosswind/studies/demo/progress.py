@@ -10,6 +10,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from crosswind.gateway.counts import count
+
 
 class TrainingProgress:
     """A live table fed with the JSON lines of `crosswind rollout` and `crosswind train`."""
@@ -89,4 +91,4 @@ def _share(value: Any) -> str:
 def _rollout_line(line: Mapping[str, Any]) -> str:
     if not line:
         return "rollouts: starting"
-    return f"rollouts: {line.get('episodes', 0)} episodes, {line.get('errors', 0)} errors"
+    return f"rollouts: {count(line.get('episodes', 0), 'episode')}, {count(line.get('errors', 0), 'error')}"

@@ -11,6 +11,7 @@ from typing import Any
 
 from crosswind.gateway.config.loading import load
 from crosswind.gateway.config.noise_model import NoiseModel
+from crosswind.gateway.counts import count
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.noise_model.chat_model import open_client
 from crosswind.gateway.sessions.profiles import is_file
@@ -64,7 +65,8 @@ def _describe_interval(found: Interval) -> str:
 
 def describe_detected(found: Detectability) -> str:
     return (
-        f"five phrases find {found.phrases:.0%}, a regression {found.regression:.0%}, of {found.texts} texts"
+        f"five phrases find {found.phrases:.0%}, a regression {found.regression:.0%}, "
+        f"of {count(found.texts, 'text')}"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,7 +91,8 @@ def report(
         measured = [] if evaluation else measure_store(store, only, clean, noisy)
         drops = [drop for drop in measured if drop.compares]
         if gate is not None and len(drops) != 1:
-            raise click.UsageError(_name_one("--fail-below, --max-drop", drops, _NOTHING_TO_JUDGE))
+            nothing = _NOTHING_TO_JUDGE + _tell_void(measured)
+            raise click.UsageError(_name_one("--fail-below, --max-drop", drops, nothing))
         shown = drops or measured
         if files and len(shown) != 1:
             raise click.UsageError(_name_one(files, shown, _NOTHING_TO_WRITE))
@@ -99,7 +101,7 @@ def report(
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8", errors="replace")
     if not (drops or evaluation):
-        click.echo(_NO_DROP, err=True)
+        click.echo(_NO_DROP + _tell_void(measured), err=True)
     for drop in shown if files else drops:
         click.echo(outputs.write(drop.sections, drop.to_json, drop.attempts, drop.title, url, result))
     click.echo(str(out))
@@ -112,9 +114,24 @@ def report(
 _NOTHING_TO_JUDGE = "the store has no clean and noisy sessions with rewards to judge"
 _NOTHING_TO_WRITE = "the store has no session to tell of; name another with --store, or leave out --only"
 _NO_DROP = (
-    "no drop in success to tell: that takes sessions with rewards, both clean and noisy "
+    "no drop in success to tell: that takes sessions with rewards that count, both clean and noisy "
     "(crosswind chaos plays both; --clean and --noisy name others)"
 )
+
+
+def _tell_void(measured: Sequence[StoreDrop]) -> str:
+    """How many sessions with rewards don't count, and why, as the end of a sentence."""
+    from crosswind.studies.drop.sections import plural
+
+    rewarded = [one for drop in measured for one in drop.attempts if one.success is not None]
+    void = Counter(one.void.value for one in rewarded if one.void is not None)
+    if not void:
+        return ""
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(void.items()))
+    return (
+        f"; void, so that they don't count, are {void.total():,} of the {len(rewarded):,} "
+        f"{plural(len(rewarded), 'session')} with rewards ({reasons})"
+    )
 
 
 def _name_one(options: str, drops: Sequence[StoreDrop], nothing: str) -> str:

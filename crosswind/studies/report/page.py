@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from crosswind.figures.breakdown import kind_by_name
 from crosswind.gateway.trajectory.prefixes import check_newest_sessions
 from crosswind.gateway.trajectory.record import Arm, TrainStep
 from crosswind.gateway.trajectory.store import Store
+from crosswind.studies.attempts import read_attempts
 from crosswind.studies.drop.store import StoreDrop
 from crosswind.studies.report import figures
 from crosswind.studies.report.doses import dose_table, read_doses
@@ -70,6 +72,9 @@ def render(store: Store, evaluation: Evaluation | None, drops: Sequence[StoreDro
     rows = arm_rows(evaluation) if evaluation else []
     summary, doses = store.summary(), read_doses(store)
     table = dose_table(doses)
+    attempts = read_attempts(store, read_in_full=0, kinds=kind_by_name).attempts
+    purposes = {one.id: str(one.labels.get("purpose") or "") for one in store.outcomes()}
+    void = {one.sessions[0]: one.void.value for one in attempts if one.void is not None}
     types = type_rows(evaluation.before, evaluation.after, summary.noise) if evaluation else []
     return page.render(
         title="Crosswind report",
@@ -84,9 +89,9 @@ def render(store: Store, evaluation: Evaluation | None, drops: Sequence[StoreDro
         plots=_draw_plots(store, steps, evaluation),
         without_plots="" if figures.can_draw() else figures.WITHOUT_PLOTS,
         trained=bool(steps),
-        rewards=reward_tables(store, doses),
+        rewards=reward_tables(attempts, purposes, doses),
         drops=drops,
-        sessions=session_table(store),
+        sessions=session_table(store, void),
         traffic=[*([table] if table.rows else []), *traffic_tables(summary), *_prefixes(store)],
         example=_choose_example(store),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from crosswind.gateway.trajectory.record import Trajectory
 from crosswind.gateway.trajectory.store import Store
@@ -15,10 +16,10 @@ _ASKED = 60
 """Characters of the first message that are shown."""
 
 
-def session_table(store: Store) -> ReportTable | None:
-    """The newest sessions; None if there is none."""
+def session_table(store: Store, void: Mapping[str, str]) -> ReportTable | None:
+    """The newest sessions; None if there is none. `void` says why a session doesn't count."""
     newest = store.sessions(limit=SESSIONS_LISTED)
-    rows = [_row(found) for one in newest if (found := store.trajectory(one.id)) is not None]
+    rows = [_row(found, void) for one in newest if (found := store.trajectory(one.id)) is not None]
     if not rows:
         return None
     count = int(store.counts()["sessions"])
@@ -26,13 +27,13 @@ def session_table(store: Store) -> ReportTable | None:
     return ReportTable(
         "Sessions",
         f"{which}, the newest first. Injected: the noise that acted, and how often. Withheld: noise that was "
-        "drawn and did not act. Outcome: the reward, or else how the last turn ended.",
+        "drawn and did not act. Outcome: the reward, or else how the last turn ended. Void: counted nowhere.",
         ("session", "first message", "profile", "turns", "injected", "withheld", "outcome"),
         rows,
     )
 
 
-def _row(found: Trajectory) -> tuple[str, ...]:
+def _row(found: Trajectory, void: Mapping[str, str]) -> tuple[str, ...]:
     session = found.session
     injected = Counter(event.operator for event in found.events if event.after is not None)
     return (
@@ -42,7 +43,7 @@ def _row(found: Trajectory) -> tuple[str, ...]:
         f"{len({turn.index for turn in found.turns}):,}",
         ", ".join(f"{name} ×{count}" for name, count in sorted(injected.items())) or "no noise acted",
         f"{sum(event.withheld for event in found.events):,}",
-        _outcome(found),
+        _outcome(found) + (f" (void: {void[session.id]})" if session.id in void else ""),
     )
 
 

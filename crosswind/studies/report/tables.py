@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from crosswind.figures.intervals import wilson
+from crosswind.figures.attempts import Attempt
+from crosswind.figures.success import measure_arm
 from crosswind.gateway.trajectory.prefixes import CAUSES, SESSIONS_READ, Prefixes
-from crosswind.gateway.trajectory.store import Store, iterate_sessions
 from crosswind.gateway.trajectory.summary import QUANTILES, Summary
 from crosswind.injectors.engine.dose import CALM, OperatorDose, SessionDose
+from crosswind.studies.drop.sections import NO_NOISE, percent
 from crosswind.studies.report.report_table import ReportTable
 
-SUCCESS_AT = 1.0
-"""The least reward that counts as a success."""
 WHOSE = {
     "ours": "the gateway's",
     "upstream": "the upstream's",
@@ -22,47 +21,56 @@ WHOSE = {
 }
 
 
-def reward_tables(store: Store, doses: Mapping[str, SessionDose]) -> list[ReportTable]:
-    """Success by arm, from the rewards on record, whoever played; nothing where there is no reward."""
-    rewards: dict[tuple[str, str], list[float]] = {}
-    met: dict[tuple[str, str], list[SessionDose]] = {}
-    for session in {one.id: one for one in iterate_sessions(store)}.values():
-        if session.reward is not None:
-            purpose = str(session.labels.get("purpose", ""))
-            rewards.setdefault((purpose, session.arm.value), []).append(session.reward)
-            met.setdefault((purpose, session.arm.value), []).append(doses.get(session.id, CALM))
-    if not rewards:
-        return []
+def reward_tables(
+    attempts: Sequence[Attempt], purposes: Mapping[str, str], doses: Mapping[str, SessionDose]
+) -> list[ReportTable]:
+    """Success by arm, whoever played, with the attempts that don't count; nothing where there is no outcome.
+    `purposes` and `doses` are by session."""
+    arms: dict[tuple[str, str], list[Attempt]] = {}
+    for one in attempts:
+        arms.setdefault((one.arm.value, purposes.get(one.sessions[0], "")), []).append(one)
     rows = [
-        (arm, purpose, *_success(rewards[purpose, arm], met[purpose, arm], noisy=arm != "clean"))
-        for purpose, arm in sorted(rewards)
+        (arm, purpose, *_success(arms[arm, purpose], doses))
+        for arm, purpose in sorted(arms)
+        if any(one.success is not None for one in arms[arm, purpose])
     ]
+    if not rows:
+        return []
     return [
         ReportTable(
             "Success by arm",
-            f"Of the sessions with a reward; a reward of {SUCCESS_AT:g} or more is a success. "
-            "Intervals are Wilson's. Arms are as assigned; exposed sessions met noise of their type. An "
-            "arm in which no noise acted has no success of its own.",
-            ("arm", "purpose", "n", "exposed", "injected", "withheld", *SUCCESS_HEADS),
+            "The mean reward (cut to 0 to 1) over tasks, of the attempts that count. Left out: void ones, "
+            "which failed for a reason that isn't the agent's, and those without a reward yet. Intervals are "
+            "Wilson's, over tasks. Exposed sessions met noise of their type. An arm in which no noise acted "
+            "has no success of its own.",
+            (
+                "arm",
+                "purpose",
+                "n",
+                "exposed",
+                "injected",
+                "withheld",
+                "success",
+                "95 % interval",
+                "left out",
+            ),
             rows,
         )
     ]
 
 
-SUCCESS_HEADS = ("success", "95 % interval", "mean reward")
-
-
-def _success(rewards: Sequence[float], met: Sequence[SessionDose], *, noisy: bool) -> tuple[str, ...]:
-    n = len(rewards)
+def _success(attempts: Sequence[Attempt], doses: Mapping[str, SessionDose]) -> tuple[str, ...]:
+    found = measure_arm(attempts)
+    met = [doses.get(one.sessions[0], CALM) for one in attempts if one.counts]
     whole = sum((dose for one in met for dose in one.operators.values()), OperatorDose())
-    injected = whole.injected
-    counts = (f"{n:,}", f"{sum(one.exposed for one in met):,}", f"{injected:,}", f"{whole.withheld:,}")
-    if noisy and injected == 0:
-        return *counts, "no noise acted", "", ""
-    share = sum(one >= SUCCESS_AT for one in rewards) / n
-    low, high = wilson(share, n)
-    interval = f"[{100 * low:.1f} %, {100 * high:.1f} %]"
-    return *counts, f"{100 * share:.1f} %", interval, f"{sum(rewards) / n:.3g}"
+    exposed = sum(one.exposed for one in met)
+    counts = (f"{len(met):,}", f"{exposed:,}", f"{whole.injected:,}", f"{whole.withheld:,}")
+    left_out = [f"{count:,} void ({reason})" for reason, count in found.void.items()]
+    left_out += [f"{found.pending:,} without a reward"] if found.pending else []
+    if found.success is None or found.low is None or found.high is None:
+        return *counts, NO_NOISE if found.asleep else "–", "", ", ".join(left_out)
+    interval = f"[{percent(found.low)}, {percent(found.high)}]"
+    return *counts, percent(found.success), interval, ", ".join(left_out)
 
 
 def traffic_tables(found: Summary) -> list[ReportTable]:

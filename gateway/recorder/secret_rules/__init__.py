@@ -54,7 +54,13 @@ _NEAR = (80, 4)
 _find_digit = re.compile(rb"[0-9]").search
 _HINTS = [
     re.compile(one)
-    for one in (rb"k(?:ie(?<=cookie)|ey(?<=[-i]key)|en(?<=-token))", rb"x(?=-)", rb"/(?<=:/)(?=/)")
+    for one in (
+        rb"k(?:ie(?<=cookie)|ey(?<=[-i]key)|en(?<=-token))",
+        rb"p(?:ass[wp]|wd)",
+        rb"c(?:url|ret(?<=secret))",
+        rb"x(?=-)",
+        rb"/(?<=:/)(?=/)",
+    )
 ]
 """What of the keywords of rules that hold `anywhere` most texts lack. Each begins with one letter, so that C
 looks for it: a pattern of all of them takes twice as long."""

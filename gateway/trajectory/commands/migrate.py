@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crosswind.gateway.counts import count
 from crosswind.gateway.trajectory.commands.store_option import UnusableStore, store_argument
 from crosswind.gateway.trajectory.sqlite.schema import VERSION
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
@@ -94,10 +95,13 @@ def _tell(path: Path, plan: Plan) -> tuple[dict[str, Any], list[str]]:
     }
     return document, [
         str(path),
-        f"schema version {plan.version}, to be {VERSION}: {plan.sessions:,} sessions, {plan.turns:,} turns, "
-        f"{_format_bytes(plan.size)}",
+        f"schema version {plan.version}, to be {VERSION}: {_count(plan)}, {_format_bytes(plan.size)}",
         f"needs about {_format_bytes(plan.needed)} of disk; {_format_bytes(plan.free)} are free",
     ]
+
+
+def _count(plan: Plan) -> str:
+    return f"{count(plan.sessions, 'session')}, {count(plan.turns, 'turn')}"
 
 
 def _run(migration: Migration, path: Path, plan: Plan, as_json: bool) -> tuple[dict[str, Any], list[str]]:
@@ -118,9 +122,9 @@ def _run(migration: Migration, path: Path, plan: Plan, as_json: bool) -> tuple[d
         "kept": str(outcome.kept),
         "left_out": outcome.left_out,
     }
-    left_out = f"{outcome.left_out} ledger rows of sessions without a turn left out"
+    left_out = f"{count(outcome.left_out, 'ledger row')} of sessions without a turn left out"
     return document, [
-        f"schema version {VERSION}: {plan.sessions:,} sessions, {plan.turns:,} turns, each compared",
+        f"schema version {VERSION}: {_count(plan)}, each compared",
         *([left_out] if outcome.left_out else []),
         f"{_format_bytes(plan.size)} before, {_format_bytes(outcome.size)} after, in {took_s:.1f} s",
         "the old store; delete it when you need it no longer:",

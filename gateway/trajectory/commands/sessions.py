@@ -10,7 +10,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from crosswind.gateway.control_characters import escape_control_characters
+from crosswind.gateway.control_characters import escape_control_characters, escape_within_lines
+from crosswind.gateway.counts import count
+from crosswind.gateway.trajectory.commands.session_text import describe_session
 from crosswind.gateway.trajectory.commands.store_option import open_named, store_option
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.conversations import read_first_message
@@ -18,7 +20,6 @@ from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
 from crosswind.gateway.trajectory.timeline import describe_on_wire, is_on_wire, order_by_time
 from crosswind.injectors.cli.rendering import render_event, render_heading
-from crosswind.injectors.engine.dose import SessionDose
 
 
 @click.group(
@@ -81,7 +82,9 @@ Examples:
 @click.option("--diff", is_flag=True, help="Show only the texts that noise changed, before and after.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def show(session_id: str, url: str, index: int | None, diff: bool, as_json: bool) -> None:
-    """Print what the agent sent, what the policy saw and produced, what the agent got, and the noise."""
+    """Print what the agent sent, what the policy saw and produced, what the agent got, and the noise.
+
+    Messages that the turn before had are counted; --turn and --json show all of them."""
     with open_named(url) as store:
         found = store.trajectory(session_id)
     if found is None:
@@ -89,7 +92,7 @@ def show(session_id: str, url: str, index: int | None, diff: bool, as_json: bool
         raise click.ClickException(problem)
     turns = [turn for turn in found.turns if index in (None, turn.index)]
     if index is not None and not turns:
-        problem = f"session {session_id!r} has no turn {index}; it has {len(found.turns)} turns"
+        problem = f"session {session_id!r} has no turn {index}; it has {count(len(found.turns), 'turn')}"
         raise click.ClickException(problem)
     documents = [_turn(turn, found.events, whole=not diff) for turn in turns]
     calls = [describe_on_wire(one) for one in found.events if is_on_wire(one)] if index is None else []
@@ -101,7 +104,8 @@ def show(session_id: str, url: str, index: int | None, diff: bool, as_json: bool
     if diff:
         _print_changes(found, index)
         return
-    for line in _lines(found, documents, on_wire=index is None):
+    click.echo(f"session {found.session.id}: {_describe(found.session)}")
+    for line in describe_session(found, documents, on_wire=index is None):
         click.echo(escape_control_characters(line))
 
 
@@ -112,7 +116,7 @@ def _print_changes(found: Trajectory, index: int | None) -> None:
     for heading, event in changes:
         texts = (event.before or "", event.after, event.note)
         console.print(render_heading(escape_control_characters(heading)))
-        console.print(render_event(*(escape_control_characters(str(text)) for text in texts)))
+        console.print(render_event(*(escape_within_lines(str(text)) for text in texts)))
     if not changes:
         click.echo("noise changed nothing", err=True)
 
@@ -157,6 +161,7 @@ def _turn(turn: Turn, events: Sequence[Event], *, whole: bool) -> dict[str, Any]
         "attempt": turn.attempt,
         "model": turn.model,
         "fitness": turn.fitness,
+        "stream": turn.stream,
         "delivered": turn.delivered,
         "upstream_status": turn.upstream_status,
         "error": None if turn.error is None else {"source": turn.error.source, "type": turn.error.kind},
@@ -194,74 +199,15 @@ def _body(view: View | None) -> Any:
     return None if view is None else view.as_json()
 
 
-_VIEWS = (
-    ("agent sent", "agent_sent", None),
-    ("policy saw", "policy_saw", "agent_sent"),
-    ("policy produced", "policy_produced", None),
-    ("agent got", "agent_got", "policy_produced"),
-)
-"""What is printed of a turn, and the view that it isn't repeated after."""
-
-
-def _lines(found: Trajectory, turns: Sequence[dict[str, Any]], *, on_wire: bool) -> Iterator[str]:
-    yield f"session {found.session.id}: {_describe(found.session)}"
-    yield from _dose_lines(read_dose(found))
-    documents = {(turn["turn"], turn["attempt"]): turn for turn in turns}
-    for one in order_by_time(found):
-        if isinstance(one, Event):
-            if on_wire:
-                yield _wire_line(describe_on_wire(one))
-        elif (turn := documents.get((one.index, one.attempt))) is not None:
-            yield from _turn_lines(turn)
-
-
-def _wire_line(call: dict[str, Any]) -> str:
-    attempt = f", attempt {call['attempt']}" if call["attempt"] else ""
-    operator = f"{call['operator']}: " if call["operator"] != "call" else ""
-    return f"  on the wire to {call['link']}{attempt}: {call['outcome']}: {operator}{call['note']}"
-
-
-def _turn_lines(turn: dict[str, Any]) -> Iterator[str]:
-    attempt = f", attempt {turn['attempt']}" if turn["attempt"] else ""
-    error = f", failed: {turn['error']['source']} {turn['error']['type']}" if turn["error"] else ""
-    yield ""
-    yield f"turn {turn['turn']}{attempt}: {turn['model']}, {turn['fitness']}{error}"
-    for title, name, other in _VIEWS:
-        same = other is not None and turn[name] == turn[other]
-        yield f"  {title}: {'the same' if same else _text(turn[name])}"
-    for event in turn["noise"]:
-        yield f"  {event['outcome']}: {event['operator']}: {event['note']}"
-
-
-def _dose_lines(dose: SessionDose) -> Iterator[str]:
-    """What the session was assigned, and how far each operator's noise got."""
-    if dose.exposure is None:
-        return
-    level = "" if dose.level is None else f" at level {dose.level}"
-    chosen = "" if dose.allowed_types is None else f", of {len(dose.allowed_types)} types that it allowed"
-    yield f"assigned {dose.noise_type or 'all of its profile'}{level}{chosen}: {dose.exposure}"
-    for name, one in dose.operators.items():
-        eligible = "–" if one.eligible is None else one.eligible
-        yield (
-            f"  {name}: eligible {eligible}, decided {one.decided}, injected {one.injected}, "
-            f"withheld {one.withheld}"
-        )
-
-
-def _text(body: Any) -> str:
-    return "not recorded" if body is None else body if isinstance(body, str) else json.dumps(body)
-
-
 _SHOWN = 60
 """Characters of a first message that a list shows."""
 
 
 def _list_line(found: Session, turns: int, first_message: str) -> str:
     began = datetime.fromtimestamp(found.created_us // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    counted = "1 turn" if turns == 1 else f"{turns} turns"
     said = " ".join(first_message.split())
     said = said if len(said) <= _SHOWN else f"{said[: _SHOWN - 1]}…"
-    return f"{found.id}  {began}  {counted}, {_describe(found)}" + (f": {said}" if said else "")
+    return f"{found.id}  {began}  {count(turns, 'turn')}, {_describe(found)}" + (f": {said}" if said else "")
 
 
 def _describe(found: Session) -> str:

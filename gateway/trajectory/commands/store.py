@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from crosswind.gateway.counts import count
 from crosswind.gateway.trajectory.commands.migrate import migrate
 from crosswind.gateway.trajectory.commands.store_option import UnusableStore, open_named, store_option
 from crosswind.gateway.trajectory.record import SessionDeleted
@@ -145,7 +146,8 @@ def delete(
                 for _ in sweep_all(opened):
                     pass
             _shrink_fully(opened)
-    what = f"{len(found)} sessions" + (f" with {turns} turns would go" if dry_run else " deleted")
+    done = f"with {count(turns, 'turn')} would go" if dry_run else "deleted"
+    what = f"{count(len(found), 'session')} {done}"
     document = {"sessions": found, "dry_run": dry_run} | ({"turns": turns} if dry_run else {})
     _print_result(as_json, document, *(found if dry_run else ()), what)
 
@@ -176,12 +178,15 @@ def prune_command(
 ) -> None:
     """Delete the oldest sessions, and give the space back."""
     size = None if larger_than is None else int(larger_than)
+    if older_than is None and size is None:
+        raise click.UsageError("give --older-than, --larger-than or both, such as --older-than 30d")
     if dry_run and older_than is None:
         raise click.UsageError("--dry-run needs --older-than: what goes by size shows as it goes")
     with _open(url) as opened:
         if dry_run:
             ids = opened.prunable_sessions(idle_s=older_than, everything=everything, limit=-1)
-            _print_result(as_json, {"sessions": ids, "dry_run": True}, *ids, f"{len(ids)} sessions would go")
+            what = f"{count(len(ids), 'session')} would go"
+            _print_result(as_json, {"sessions": ids, "dry_run": True}, *ids, what)
             return
         before = opened.used_bytes()
         gone = sum(len(ids) for ids in prune(opened, RetentionLimits(older_than, size, everything)))
@@ -191,7 +196,7 @@ def prune_command(
     _print_result(
         as_json,
         document,
-        f"{gone} sessions deleted: {before} bytes before, {after} after",
+        f"{count(gone, 'session')} deleted: {before} bytes before, {after} after",
     )
     if size is not None and after > size:
         why = f"{after} bytes are left, more than --larger-than {size}: the rest is open or awaits a reward"
@@ -232,7 +237,7 @@ def _open(url: str) -> Iterator[SqliteStore]:
 
 
 def _format_counts(figures: dict[str, int]) -> str:
-    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in figures.items())
+    return ", ".join(count(number, name.removesuffix("s")) for name, number in figures.items())
 
 
 def _print_result(as_json: bool, document: dict[str, Any], *lines: str) -> None:

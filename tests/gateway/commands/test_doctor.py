@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from crosswind.gateway.cli import root
+from crosswind.gateway.commands.store_claim import claim_store
 from crosswind.injectors.packs.load import use_folder
 from crosswind.testing import ScriptedProvider
 from crosswind.testing.replies import Part, ReceivedRequest, Reply, plain
@@ -202,3 +204,13 @@ def test_own_packs_are_read(tmp_path: Path) -> None:
     file.write_text(json.dumps({"pack": "en/health", "version": 1, "licence": "CC0-1.0"}))
     found = _run(tmp_path, "--config", str(config))
     assert _line(found, "can be read, and take the place of shipped ones").startswith("✓")
+
+
+def test_a_store_taken_away_from_its_gateway_is_a_fault(tmp_path: Path) -> None:
+    given = ("--upstream", "http://127.0.0.1:1/v1")
+    assert _line(_run(tmp_path, *given), "it isn't there yet").startswith("✓")
+    with claim_store(f"sqlite:///{tmp_path}/none.db"):
+        found = _run(tmp_path, *given)
+    gone = f"its file was deleted or moved while the gateway of process {os.getpid()} serves it"
+    assert _line(found, gone).startswith("✗") and found.exit_code == 1
+    assert "isn't there yet" not in found.output

@@ -82,7 +82,7 @@ def test_a_host_that_no_rule_is_for_is_passed_on_unopened(
     )
     ended = run_command("--no-canary", "--rules", rules, "--", sys.executable, "-c", script)
     assert ended.stdout == "200\n", ended.stderr
-    assert "1 connections were passed on unopened, since no rule is for it" in ended.stderr
+    assert "1 connection was passed on unopened, since no rule is for it" in ended.stderr
 
 
 def test_a_signal_reaches_the_command_and_a_kill_leaves_no_process(api: Served, tmp_path: Path) -> None:

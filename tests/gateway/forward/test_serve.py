@@ -158,7 +158,7 @@ def test_an_answer_that_no_rule_is_for_is_not_held(serve: Serve, api: Served, tm
         assert through.get(f"{api.url}/large").content == LARGE
         assert through.post(f"{api.url}/orders", json={}).status_code == 504
     assert [one["tool"] for one in proxy.read_events()] == ["order"] * 2
-    assert "3 requests came through (python-httpx 3): 1 calls of tools, 1 with noise" in proxy.said()
+    assert "3 requests came through (python-httpx 3): 1 call of tools, 1 with noise" in proxy.said()
 
 
 def test_an_answer_is_cut_after_its_call_was_carried_out_only_by_opt_in(
@@ -283,7 +283,7 @@ def test_a_client_that_refuses_the_certificate_gets_the_host_unopened_from_then_
         with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
             pinning.get(f"{api.secure_url}/a")
         assert pinning.get(f"{api.secure_url}/a").json()["path"] == "/a"
-    assert "a client refused the proxy's certificate 1 times" in proxy.said()
+    assert "a client refused the proxy's certificate 1 time;" in proxy.said()
 
 
 def test_a_client_that_leaves_settles_its_call(serve: Serve, api: Served) -> None:

@@ -83,6 +83,8 @@ def make_canaries(seed: int) -> list[Canary]:
     found.append(_named("curl", "curl -u admin:{} https://api.example.com/", _key(rng, 20)))
     lines = "\n".join(_key(rng, 64) for _ in range(6))
     found.append(_named("pem", "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----", lines))
+    for text in ("password: {}", 'DB_PASSWORD="{}"', '{{"passphrase": "{}"}}', "Pwd={};Encrypt=yes"):
+        found.append(_named(text, text, f"{_key(rng, 8)}!{_key(rng, 9)}"))
     return found
 
 

@@ -165,6 +165,16 @@ def test_a_session_goes_with_all_that_hangs_on_it_while_others_write(store: Sqli
     assert run_json("verify", "--store", store.path)["whole"]
 
 
+def test_one_session_is_counted_as_one(store: SqliteStore) -> None:
+    store.write([*talk("a", 1), *talk("b", 2)])
+    told = run("delete", "--store", store.path, "--session", "a", "--dry-run").stdout
+    assert told.splitlines() == ["a", "1 session with 1 turn would go"]
+    assert run("delete", "--store", store.path, "--session", "a").stdout == "1 session deleted\n"
+    told = run("delete", "--store", store.path, "--session", "b", "--dry-run").stdout
+    assert "1 session with 2 turns would go" in told
+    assert "1 session, 2 turns" in run("verify", "--store", store.path).stdout
+
+
 def test_sessions_go_by_label_and_tenant(store: SqliteStore) -> None:
     store.write([rows.session("a", labels={"team": "x", "n": 3, "on": True}, tenant="t")])
     store.write([rows.session("b", labels={"team": "x"}), rows.session("c", tenant="t"), rows.session("d")])
@@ -181,6 +191,9 @@ def test_sessions_go_by_label_and_tenant(store: SqliteStore) -> None:
         (("delete",), "give either --session"),
         (("delete", "--session", "x", "--tenant", "t"), "give either --session"),
         (("delete", "--label", "team"), "write --label key=value"),
+        (("prune",), "give --older-than, --larger-than or both"),
+        (("prune", "--all", "--dry-run"), "give --older-than, --larger-than or both"),
+        (("prune", "--larger-than", "1GB", "--dry-run"), "--dry-run needs --older-than"),
         (("prune", "--older-than", "30 parsecs"), "'30 parsecs' is not a duration such as 30d"),
         (("prune", "--larger-than", "big"), "'big' is not a size such as 10GB"),
         (("backup",), "--out"),

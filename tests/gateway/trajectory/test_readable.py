@@ -5,12 +5,23 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
 
 from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.content import Chain, View
-from crosswind.gateway.trajectory.record import WIRE, Arm, Completion, Reward, SessionClosed
+from crosswind.gateway.trajectory.fitness import Source
+from crosswind.gateway.trajectory.record import (
+    WIRE,
+    Arm,
+    Completion,
+    Delivered,
+    Reward,
+    SessionClosed,
+    TurnFailure,
+)
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.trajectory import rows
 
@@ -103,7 +114,35 @@ def test_a_command_shows_what_was_sent_seen_produced_and_delivered(store: Sqlite
     assert (turn["policy_produced"], turn["agent_got"]) == ("I will try again", "I will try again!")
     told = _show(store, "s")
     assert "tool.timeout" in told and NOISY in told and "I will try again!" in told
-    assert told.count(ASKED) == 3, "what the policy saw is told where it differs"
+    assert told.count(ASKED) == 1, "what the turn before had is counted"
+    assert f'agent sent: {{"messages":[… 1 message as before,{CLEAN}],"n":1}}' in told
+    assert f'policy saw: {{"messages":[… 1 message as before,{NOISY}],"n":1}}' in told
+    assert _show(store, "s", "--turn", "1").count(ASKED) == 2, "of a turn alone all is told"
+
+
+@pytest.mark.parametrize(
+    ("told", "fields"),
+    [
+        ("the same, then an error event (upstream_cut)", {"stream": True}),
+        ("an error (upstream_cut)", {"stream": False}),
+        (
+            "an error (upstream_unreachable)",
+            {"kind": "upstream_unreachable", "stream": True, "produced": None},
+        ),
+        (
+            "the same, up to where it hung up",
+            {"source": Source.CLIENT, "kind": "disconnected", "stream": True},
+        ),
+        ("the same\n", {"kind": "status_500", "delivered": Delivered.YES}),
+    ],
+)
+def test_a_turn_that_broke_off_says_what_the_agent_got(
+    store: SqliteStore, told: str, fields: dict[str, Any]
+) -> None:
+    given = {"produced": View.plain(b"I will t"), "delivered": Delivered.NO, **fields}
+    failure = TurnFailure(given.pop("source", Source.UPSTREAM), given.pop("kind", "upstream_cut"))
+    store.write([rows.session(), rows.turn(error=failure, **given)])
+    assert f"  agent got: {told}" in _show(store, "s")
 
 
 def test_a_command_shows_bodies_that_are_no_text(store: SqliteStore) -> None:
@@ -134,6 +173,10 @@ def test_a_diff_is_what_noise_changed_and_nothing_else(store: SqliteStore) -> No
     )
     heads = [line for line in _show(store, "s", "--diff").splitlines() if line and line[0] != " "]
     assert heads == ["turn 1: tool.timeout, get_order", "on the wire to orders: tool.timeout, get_order"]
+    store.write([rows.event(turn_index=0, before="a", after="a\n\nb\x1b")])
+    assert "  after  a\n\nb\\x1b\n" in _show(store, "s", "--diff", "--turn", "0"), (
+        "lines break as in a preview"
+    )
 
 
 def _list(store: SqliteStore, *arguments: str) -> Result:

@@ -9,7 +9,9 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.dialogue import TURNS, body, lead, user
 from tests.gateway.servers import gateway, upstream
@@ -62,6 +64,21 @@ async def test_contradictions_of_all_kinds_hold_also_among_other_noise(tmp_path:
             await running.chat(body(user(f"{asked[number % 3]} This is my request {number}.")), f"s{number}")
         await running.flush()
     assert await asyncio.to_thread(broken, tmp_path) == []
+
+
+async def test_noise_in_a_text_with_a_secret_is_accounted_for_by_its_events(tmp_path: Path) -> None:
+    noise = "name: sure\nrules: [{operator: user.redundant, severity: 1}]\n"
+    async with upstream() as app, gateway(tmp_path, app, noise=noise) as running:
+        said = "Please send my order W1234 to the office. My login is bob, password=hunter22secret."
+        await running.chat(body(user(said)), "s")
+        await running.flush()
+        (event,) = (await running.trajectory("s"))["events"]
+        assert event["after"] and "[redacted]" in event["before"]
+    assert await asyncio.to_thread(broken, tmp_path) == []
+    shown = await asyncio.to_thread(
+        CliRunner().invoke, root, ["sessions", "show", "s", "--store", str(tmp_path / "store.db")]
+    )
+    assert "user.redundant: eligible 1, decided 1, injected 1" in shown.output
 
 
 SOUND = (

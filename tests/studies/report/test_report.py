@@ -119,10 +119,36 @@ def test_success_by_arm_comes_from_the_rewards_and_needs_no_matplotlib(
     table = page.partition("<h2>Success by arm</h2>")[2].partition("</table>")[0]
     shown = [line for line in table.splitlines() if line.startswith(("<tr><td>clean", "<tr><td>noisy"))]
     assert [re.findall("<td>(.*?)</td>", line) for line in shown] == [
-        ["clean", "", "3", "0", "0", "0", "100.0 %", "[43.9 %, 100.0 %]", "1"],
-        ["noisy", "", "3", "1", "1", "2", "33.3 %", "[6.1 %, 79.2 %]", "0.5"],
+        ["clean", "", "3", "0", "0", "0", "100.0 %", "[43.9 %, 100.0 %]", ""],
+        ["noisy", "", "3", "1", "1", "2", "50.0 %", "[12.5 %, 87.5 %]", "1 without a reward"],
         ["noisy", "try", "1", "0", "0", "1", "no noise acted", "", ""],
     ]
+
+
+def test_void_sessions_count_in_no_table_and_are_told(tmp_path: Path) -> None:
+    url = settings(tmp_path, "http://127.0.0.1:1/v1").store
+    refused = TurnFailure(Source.UPSTREAM, "http_401")
+    with closing(open_store(url)) as store:
+        for number in range(4):
+            name, arm = f"bad{number}", Arm.CLEAN if number < 2 else Arm.NOISY
+            store.write([rows.session(name, arm=arm), rows.turn(name, error=refused), Reward(name, 1, 0.0)])
+    out = ["--out", str(tmp_path / "report.html")]
+    told = CliRunner().invoke(root, ["report", "--store", url, *out])
+    assert "void, so that they don't count, are 4 of the 4 sessions with rewards (4 upstream)" in told.stderr
+    judged = CliRunner().invoke(root, ["report", "--store", url, *out, "--max-drop", "0.1"])
+    assert judged.exit_code == 2 and "are 4 of the 4 sessions" in judged.stderr.replace("\n", " ")
+    with closing(open_store(url)) as store:
+        for number in range(4):
+            name, arm = f"good{number}", Arm.CLEAN if number < 2 else Arm.NOISY
+            acted = [rows.event(name)] if arm is Arm.NOISY else []
+            store.write([rows.session(name, arm=arm), rows.turn(name), *acted, Reward(name, 1, 1.0)])
+    page = report(tmp_path)
+    table = page.partition("<h2>Success by arm</h2>")[2].partition("</table>")[0]
+    for side in ("clean", "noisy"):
+        (line,) = [line for line in table.splitlines() if line.startswith(f"<tr><td>{side}")]
+        cells = re.findall("<td>(.*?)</td>", line)
+        assert (cells[2], cells[6], cells[8]) == ("2", "100.0 %", "2 void (upstream)")
+    assert "<td>reward 0 (void: upstream)</td>" in page
 
 
 def test_each_session_is_listed_with_its_noise_and_how_it_ended(tmp_path: Path) -> None:
