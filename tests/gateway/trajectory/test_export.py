@@ -19,6 +19,7 @@ from crosswind.gateway.trajectory.content import Chain, View, pack
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Completion, Reward, VersionSpan
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
+from tests import ROOT
 from tests.gateway.trajectory import rows
 from tests.test_contributing import SHOWN
 
@@ -87,6 +88,13 @@ def test_a_session_with_all_that_hangs_on_it(filled: Path, tmp_path: Path) -> No
     assert line["events"][0]["note"] == "the next identical call is answered"
     assert line["ledger"][0]["text"] == "noisy" and line["names"][0]["shown"] == "shown"
     assert line["rewards"][0]["components"] == {"task": 0.5} and line["session"]["reward"] == 0.5
+
+
+def test_the_readme_shows_the_keys_of_a_turn(filled: Path) -> None:
+    [line] = _lines(str(filled), "--session", "b")
+    shown = (ROOT / "README.md").read_text().partition("['turns'][0])\"\n")[2].partition(" ...\n")[0]
+    keys = shown.split()
+    assert keys == list(line["turns"][0])[: len(keys)]  # type: ignore[index]
 
 
 def test_a_package_brings_a_format(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
