@@ -50,6 +50,8 @@ class Registered:
     """What it does to the answer: which classes of tools allow it."""
     version: int = 1
     """Rises when the same seed comes to draw something else."""
+    needs_tools: bool = False
+    """Whether it acts on values that fill declared tools' parameters, and on nothing where none are."""
 
     def __post_init__(self) -> None:
         if self.fault and not self.effect.destroys:
@@ -128,11 +130,13 @@ def operator(
     effect: Effect = Effect.ADDS,
     fault: bool = False,
     version: int = 1,
+    needs_tools: bool = False,
 ) -> Callable[[T], T]:
     """Register the decorated class under its public name.
 
     `effect` says what it does to the answer that it acts on; `fault=True` is short for `Effect.REPLACES`.
-    `version` rises when the same seed comes to draw something else.
+    `version` rises when the same seed comes to draw something else. `needs_tools=True` is for one that
+    acts on values that fill the declared tools' parameters.
     """
 
     def decorate(cls: T) -> T:
@@ -144,7 +148,7 @@ def operator(
         documentation = (cls.__doc__ or "").strip()
         given = Effect.REPLACES if fault else effect
         entry = Registered(name, site, recovery, cls(), aliases, source, documentation=documentation)
-        register(replace(entry, effect=given, version=version))
+        register(replace(entry, effect=given, version=version, needs_tools=needs_tools))
         return cls
 
     return decorate

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from crosswind.gateway.errors import nearest
 from crosswind.gateway.noise.tool_view import constrain_tools
 from crosswind.gateway.protocols.codec import Codec, SessionReader, codecs
 from crosswind.gateway.protocols.history import HistoryStep, hide_nothing
@@ -128,11 +129,31 @@ def read_conversation(path: Path) -> tuple[Codec, Request]:
         members = " or ".join(sorted({f"`{codec.history_member}`" for codec in spoken}))
         raise ConfigurationError(f"{path}: expected a list of messages, or an object with one as {members}")
     codec, request = max(readings, key=lambda reading: _count_findings(*reading))
+    if not request.steps:
+        raise ConfigurationError(f"{path}: there is no message; {_FIX}")
     for index, step in enumerate(request.steps):
-        if step.parsed is UNPARSED and not isinstance(as_mapping(read_message(step)).get("role"), str):
-            fix = "write {'role': 'user', ...}, say"
-            raise ConfigurationError(f"{path}: {codec.history_member}[{index}] has no `role`: {fix}")
+        if problem := _find_problem(step):
+            raise ConfigurationError(f"{path}: {codec.history_member}[{index}]{problem}")
     return codec, request
+
+
+_ROLES = ("assistant", "developer", "function", "system", "tool", "user")
+_FIX = 'write {"role": "user", "content": "…"}, say'
+
+
+def _find_problem(step: HistoryStep) -> str:
+    """What is wrong with a message; empty where nothing is."""
+    message = as_mapping(read_message(step))
+    role, content = message.get("role"), message.get("content")
+    if role is None and step.parsed is not UNPARSED:
+        return ""
+    if role is None:
+        return f" has no `role`: {_FIX}"
+    if role not in _ROLES:
+        return f".role: {role!r:.60} is no role; {nearest(str(role), _ROLES)}"
+    if not isinstance(content, str | list) and (content is not None or role == "user"):
+        return f".content: {content!r:.60} is neither a text nor a list of parts; {_FIX}"
+    return ""
 
 
 def read_message(step: HistoryStep) -> Any:

@@ -1,5 +1,5 @@
-"""The options that say how the gateway is configured whose noise a command shows: `--config`, `--packs` and
-`--assume-replayable`."""
+"""The options that say how the gateway is configured whose noise a command shows: `--config`, `--packs`,
+`--tools-read-only` and `--assume-replayable`."""
 
 from __future__ import annotations
 
@@ -33,11 +33,15 @@ class ServedNoise:
     """Whether profiles are believed that say that every tool call may be repeated."""
     settings: Settings | None = None
     """The configuration; None: none was named."""
+    reads: tuple[str, ...] = ()
+    """Names or globs of tools that only read, where no configuration was named."""
 
     @property
     def tool_classes(self) -> Sequence[Mapping[str, ToolClass]]:
         """What it says of tools, the strongest first."""
-        return () if self.settings is None else self.settings.declared_tools
+        if self.settings is not None:
+            return self.settings.declared_tools
+        return (dict.fromkeys(self.reads, ToolClass.READ_ONLY),) if self.reads else ()
 
     def apply(self, profile: Profile) -> Profile:
         """The profile as the gateway acts on it."""
@@ -74,10 +78,22 @@ def gateway_options(command: Command) -> Command:
     """Add the options. The packs are in use while the command runs, which gets `served`."""
 
     @wraps(command)
-    def call(config: Path | None, packs: Path | None, assume_replayable: bool | None, **given: Any) -> Any:
-        return command(served=_read(config, packs, assume_replayable), **given)
+    def call(
+        config: Path | None,
+        packs: Path | None,
+        assume_replayable: bool | None,
+        tools_read_only: tuple[str, ...],
+        **given: Any,
+    ) -> Any:
+        return command(served=_read(config, packs, assume_replayable, tools_read_only), **given)
 
     call = packs_folder_option(call)
+    call = click.option(
+        "--tools-read-only",
+        multiple=True,
+        metavar="NAME",
+        help="A tool that only reads, or a glob, as for `crosswind serve`. Repeatable.",
+    )(call)
     call = click.option(
         "--assume-replayable/--no-assume-replayable",
         default=None,
@@ -94,12 +110,14 @@ def gateway_options(command: Command) -> Command:
     )(call)
 
 
-def _read(config: Path | None, packs: Path | None, assume_replayable: bool | None) -> ServedNoise:
+def _read(
+    config: Path | None, packs: Path | None, assume_replayable: bool | None, reads: tuple[str, ...]
+) -> ServedNoise:
     settings = None
     if config is not None:
         from crosswind.gateway.config.loading import load
 
-        flags = {"packs": packs, "assume_replayable": assume_replayable}
+        flags = {"packs": packs, "assume_replayable": assume_replayable, "tools_read_only": reads or None}
         try:
             settings = load(config, flags, complete=False)
         except ConfigurationError as error:
@@ -107,4 +125,4 @@ def _read(config: Path | None, packs: Path | None, assume_replayable: bool | Non
         packs, assume_replayable = settings.packs, settings.assume_replayable
     if packs is not None:
         use_packs(packs)
-    return ServedNoise(bool(assume_replayable), settings)
+    return ServedNoise(bool(assume_replayable), settings, reads)

@@ -77,14 +77,22 @@ def doctor(
 def _examine(config: Path | None, flags: Mapping[str, Any], *, check: bool) -> Iterator[Finding]:
     from crosswind.gateway.config.loading import load
 
+    complete = True
     try:
         settings = load(config, flags)
     except ConfigurationError as error:
         yield from (Finding(Mark.BAD, problem) for problem in error.problems)
-        return
+        # What is there may still be looked at where only something is missing.
+        complete = False
+        try:
+            settings = load(config, flags, complete=False)
+        except ConfigurationError:
+            return
     from crosswind.gateway.commands.diagnosis import diagnose, diagnose_training
 
-    yield Finding(Mark.GOOD, f"configuration: {config or 'flags and variables'}: complete, with valid values")
+    if complete:
+        found = config or "flags and variables"
+        yield Finding(Mark.GOOD, f"configuration: {found}: complete, with valid values")
     if settings.packs is not None:
         yield _examine_packs(settings.packs)
     yield from diagnose(settings)

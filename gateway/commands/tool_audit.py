@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from crosswind.gateway.commands.mcp_client import Answer, McpClient, McpError
@@ -27,6 +26,12 @@ from crosswind.gateway.tools.safety import Safety, assess
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles.load import load
+from crosswind.injectors.profiles.located_yaml import (
+    LocatedYaml,
+    YamlSyntaxError,
+    find_cycle,
+    find_foreign,
+)
 from crosswind.injectors.targets import ToolClass
 
 _LONGEST_MESSAGE = 120
@@ -72,12 +77,11 @@ def read_calls(path: Path) -> list[AuditedCall]:
     """The calls of a file, in YAML or, by its name, in JSON lines. Raises CallsError."""
     try:
         text = path.read_text("utf-8")
-        lines = text.splitlines()
         if path.suffix == ".jsonl":
-            entries = [json.loads(line) for line in lines if line.strip()]
+            entries = [json.loads(line) for line in text.splitlines() if line.strip()]
         else:
-            entries = yaml.safe_load(text)
-    except (OSError, ValueError, yaml.YAMLError) as error:
+            entries = _read_yaml(path, text)
+    except (OSError, ValueError) as error:
         raise CallsError(f"{path} can't be read: {' '.join(str(error).split())}") from None
     if not isinstance(entries, list) or not entries:
         raise CallsError(f"{path}: write a list of calls, each with `tool`, `arguments` and `reads`")
@@ -93,6 +97,23 @@ def read_calls(path: Path) -> list[AuditedCall]:
                 "write the reads that show what the call changes, or of a tool that only reads itself"
             )
         raise CallsError(f"{path}: call {number}{f', {where}' if where else ''}: {first['msg']}") from None
+
+
+def _read_yaml(path: Path, text: str) -> Any:
+    """The document, which can be sent as JSON. Raises CallsError."""
+    try:
+        document = LocatedYaml(text)
+    except YamlSyntaxError as error:
+        raise CallsError(f"{path}:{error.line}: not valid YAML: {error}; fix the syntax there") from None
+    if (cycle := find_cycle(document.data)) is not None:
+        raise CallsError(f"{path}:{document.line(cycle)}: it holds itself; write out what is meant")
+    if (foreign := find_foreign(document.data)) is not None:
+        at, value = foreign
+        raise CallsError(
+            f"{path}:{document.line(at)}: {value}: YAML reads it as {type(value).__name__}, "
+            "which JSON doesn't have there; quote it"
+        )
+    return document.data
 
 
 @dataclass(frozen=True, slots=True)

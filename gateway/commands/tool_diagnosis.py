@@ -13,7 +13,7 @@ import yaml
 
 from crosswind.gateway.columns import write_columns
 from crosswind.gateway.commands.mcp_client import LONGEST_S, HttpTransport, McpClient, McpError
-from crosswind.gateway.tools.openapi import read_openapi
+from crosswind.gateway.tools.openapi import load_document, read_openapi
 from crosswind.gateway.tools.safety import Safety, assess
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.plan import Seed, make_plan
@@ -69,7 +69,7 @@ def diagnose_http(source: str, declared: Sequence[Mapping[str, ToolClass]]) -> l
             text = answer.raise_for_status().text
         else:
             text = Path(source).read_text("utf-8")
-        api = read_openapi(yaml.safe_load(text))
+        api = read_openapi(load_document(text))
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise NoToolsError(f"{source}: no OpenAPI document ({reason}); give its file or its URL") from None

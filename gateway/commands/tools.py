@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from crosswind.gateway.whole_file import OutFile, write_whole
+
 if TYPE_CHECKING:
     from crosswind.gateway.commands.tool_audit import AuditedCall
 
@@ -58,7 +60,7 @@ calls.yaml:
     metavar="SECONDS",
     help="How long the server may take to answer.",
 )
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to this file.")
+@click.option("--out", type=OutFile(), help="Write the result to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON document.")
 @click.option("--fail", is_flag=True, help="Exit with 1 if a call was applied twice.")
 @click.option("--dry-run", is_flag=True, help="Print what would be called, and call nothing.")
@@ -107,7 +109,7 @@ def audit(
     if out is None:
         click.echo(text)
     else:
-        out.write_text(f"{text}\n", "utf-8")
+        write_whole(out, f"{text}\n")
         click.echo(f"wrote {out}", err=True)
     unsafe = any(one.verdict is tool_audit.Verdict.UNSAFE for one in audited)
     sys.exit(1 if fail and unsafe else 0)

@@ -108,7 +108,10 @@ def _check_refusal(base: str, upstream: UpstreamSettings, status: int) -> Findin
     """The upstream answers and wants a credential: ours is wrong, or each client brings one."""
     if upstream.credential:
         return bad(f"{base}: it refuses the gateway's key (HTTP {status}): correct the key")
-    return good(f"{base}: it answers (HTTP {status} without a key: the clients bring theirs)")
+    return note(
+        f"{base}: it answers, and wants a key (HTTP {status}): the clients bring theirs; for clients with a "
+        f"session's key, which is never forwarded, set {upstream.missing_key}"
+    )
 
 
 def _read_models(response: httpx.Response) -> dict[str, str] | None:

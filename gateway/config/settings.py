@@ -32,7 +32,7 @@ from crosswind.gateway.config.sections import (
     Training,
 )
 from crosswind.gateway.config.tools import Tools
-from crosswind.gateway.config.upstream import BaseUrl, Health, Retries, UpstreamSettings
+from crosswind.gateway.config.upstream import SHORT_FORM, BaseUrl, Health, Retries, UpstreamSettings
 from crosswind.injectors.targets import ToolClass
 
 StoreUrl = Annotated[str, AfterValidator(lambda place: place if "://" in place else f"sqlite:///{place}")]
@@ -176,7 +176,7 @@ class Settings(BaseSettings):
         if self.upstream is None:
             return self.upstreams
         short = UpstreamSettings(
-            name="default",
+            name=SHORT_FORM,
             base=self.upstream,
             models=(),
             key=self.upstream_key,

@@ -35,6 +35,8 @@ def _check_known(what: str, known: Collection[str], name: str) -> str:
     return name
 
 
+SHORT_FORM = "default"
+"""The name of the upstream that `upstream` and `upstream_key` describe."""
 BaseUrl = Annotated[str, AfterValidator(parse_base_url)]
 """A base URL without a closing slash."""
 DialectName = Annotated[str, AfterValidator(partial(_check_known, "dialect", DIALECTS))]
@@ -153,6 +155,13 @@ class UpstreamSettings(ServerKey):
         if key is None or style == "none":
             return None
         return ("authorization", f"Bearer {key}") if style in ("bearer", "passthrough") else (style, key)
+
+    @property
+    def missing_key(self) -> str:
+        """What is to be set where it has no key of the gateway's."""
+        if self.name == SHORT_FORM:
+            return "CROSSWIND_UPSTREAM_KEY"
+        return f"`key_env` of the upstream {self.name!r}"
 
     @property
     def has_credentials(self) -> bool:

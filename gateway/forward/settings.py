@@ -11,7 +11,7 @@ import msgspec
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.stdio.loading import plan_alone
 from crosswind.gateway.tools.dry_run import DryRun
-from crosswind.gateway.tools.openapi import read_openapi
+from crosswind.gateway.tools.openapi import load_document, read_openapi
 from crosswind.gateway.tools.rules import HttpRules, parse_rules
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.engine.plan import Plan
@@ -142,7 +142,7 @@ def _read_yaml(path: Path) -> Any:
     import yaml
 
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return load_document(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}: name a file that can be read") from None
     except (yaml.YAMLError, UnicodeError) as error:

@@ -90,6 +90,7 @@ class PassThrough:
         http.cancel_when_gone()
         try:
             answer = await upstream.send(outgoing, session)
+            upstream.note_refusal(answer.status, caller)
             try:
                 if session is not None and answer.status < 300:
                     await self._note_batch(http.method, path, session)

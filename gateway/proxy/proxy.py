@@ -330,6 +330,7 @@ class Proxy:
                 exchange.noise.acted.add(operator)
                 (await upstream.send(outgoing, exchange.session.record.id)).close()
         answer = await upstream.send(outgoing, exchange.session.record.id)
+        upstream.note_refusal(answer.status, call.caller)
         exchange.mark_answered(answer.status, answer.replica, answer.attempts)
         return answer
 

@@ -54,6 +54,7 @@ class TransparentTurns:
         http.cancel_when_gone()
         try:
             answer = await upstream.send(outgoing, session.record.id)
+            upstream.note_refusal(answer.status, call.caller)
             try:
                 if answer.streams:
                     await self._relay_stream(call, answer)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 from urllib.parse import urlsplit
+
+import yaml
 
 from crosswind.gateway.tools.rules import BODY, HttpRule, Kind, name_tool, split_pointer
 from crosswind.injectors.conversation import ToolList, ToolSchema
@@ -26,6 +28,20 @@ class Api:
     tools: ToolList
     outputs: Mapping[str, Any] = field(default_factory=dict)
     """By tool, the JSON schema of its answer."""
+
+
+def load_document(text: str) -> Any:
+    """The plain values of YAML or JSON, where a day is a text, as in JSON. Raises yaml.YAMLError."""
+    return yaml.load(text, _Loader)
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Without YAML's dates."""
+
+    yaml_implicit_resolvers: ClassVar = {
+        first: [one for one in resolvers if one[0] != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
 
 def read_openapi(document: Any, *, on_hosts: bool = False) -> Api:

@@ -14,7 +14,7 @@ import yaml
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.config.tools import McpServer, ToolApi, ToolServer
 from crosswind.gateway.errors import ConfigurationError, ServiceError, nearest
-from crosswind.gateway.tools.openapi import Api, read_openapi
+from crosswind.gateway.tools.openapi import Api, load_document, read_openapi
 from crosswind.gateway.tools.rules import HttpRules, parse_rules
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.trajectory.store import Store, StoreError
@@ -147,7 +147,7 @@ def _read_api(given: ToolApi) -> Api:
     if given.openapi is not None:
         field = f"openapi: {str(given.openapi)!r}"
         try:
-            document = yaml.safe_load(given.openapi.read_text("utf-8"))
+            document = load_document(given.openapi.read_text("utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             reason = " ".join(str(error).split())
             raise ValueError(f"{field} can't be read ({reason}); name a readable JSON or YAML file") from None

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from hashlib import blake2b
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+import structlog
 from websockets.asyncio.client import ClientConnection
 
 from crosswind.gateway.config.settings import Settings
@@ -24,6 +25,8 @@ from crosswind.gateway.upstreams.replicas import Replica, Replicas
 from crosswind.gateway.upstreams.request import UpstreamRequest
 from crosswind.gateway.upstreams.response import UpstreamResponse
 from crosswind.gateway.upstreams.websockets import open_websocket
+
+_log = structlog.get_logger("crosswind.upstreams")
 
 _ALWAYS_ALLOWED = ("content-*", "accept*", *(name.decode() for name in CREDENTIALS))
 """Headers that are forwarded whatever the allow list says: without them the body can't be read."""
@@ -59,6 +62,8 @@ class Upstream:
         """What is sent with each request: one that comes in with it was sent here by ourselves."""
         self.tokenless = False
         """It refused a request that asked for token ids."""
+        self._keyless = False
+        """It refused a request that had to go without a key."""
         self._allowed = (
             None
             if settings.headers.allow is None
@@ -109,6 +114,21 @@ class Upstream:
         """Whether the client's own credential is forwarded unchanged."""
         style = self.dialect.auth
         return not caller.own and style != "none" and (self.settings.secret is None or style == "passthrough")
+
+    def note_refusal(self, status: int, caller: Caller) -> None:
+        """Warn, once, where it refuses a request that had no key: ours are never forwarded."""
+        if self._keyless or status not in (401, 403) or not caller.own:
+            return
+        if self.settings.credential is not None or not self._added.keys().isdisjoint(CREDENTIALS):
+            return
+        self._keyless = True
+        _log.warning(
+            "an upstream refuses requests without a key",
+            upstream=self.name,
+            status=status,
+            why="the client gave a session's key, or one of `keys`: the gateway never forwards these",
+            fix=f"set {self.settings.missing_key} to the upstream's key",
+        )
 
     def path(self, path: str, query: str, caller: Caller) -> str:
         """The path after the base, and the query with the dialect's additions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import yaml
@@ -143,3 +144,19 @@ def _find_cycle(value: Any, path: Path, above: tuple[int, ...], seen: set[int]) 
             return found
     seen.add(id(value))
     return None
+
+
+def find_foreign(value: Any, path: Path = ()) -> tuple[Path, Any] | None:
+    """The first part that JSON has no form for, with its path; YAML reads an unquoted day as a date.
+
+    The value has no cycle.
+    """
+    if isinstance(value, dict | list):
+        for key, member in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(value, dict) and not isinstance(key, str):
+                return path, key
+            if (found := find_foreign(member, (*path, key))) is not None:
+                return found
+        return None
+    held = isfinite(value) if isinstance(value, float) else isinstance(value, str | int | None)
+    return None if held else (path, value)

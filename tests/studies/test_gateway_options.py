@@ -88,5 +88,13 @@ def test_what_it_says_of_calls_and_tools_counts() -> None:
     assert injected() > 0 and injected("--no-assume-replayable") == 0
     configure(tools_read_only=["frob"])
     assert injected() > 0
+    configure(tools_read_only=["other"])
+    assert injected() == 0 and injected("--tools-read-only", "fr*") > 0
+    for given in (["--config", "gw.yaml"], []):
+        shown = noise(
+            "preview", "--profile", "faults.yaml", "unclear.json", *given, "--tools-read-only", "frob"
+        )
+        assert "frob (read_only)" in shown.output, shown.output
+    configure(tools_read_only=["frob"])
     shown = noise("preview", "--profile", "faults.yaml", "unclear.json", "--config", "gw.yaml")
     assert "frob (read_only)" in shown.output, shown.output

@@ -10,9 +10,14 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
+from crosswind.injectors.engine.plan import Seed, make_plan
+from crosswind.injectors.profiles.load import load
 from crosswind.studies.chaos.command import chaos
 from crosswind.studies.init.command import init
 from crosswind.testing import Answer, Call, Dialogue, MessageItem, ScriptedProvider
+from tests.gateway.trajectory import rows
 
 
 def read_order(dialogue: Dialogue) -> Answer:
@@ -47,11 +52,26 @@ def test_the_files_are_a_run_and_its_record_gives_files_again(
     second = tmp_path / "second"
     done = CliRunner().invoke(init, [str(second), "--from", "run/crosswind.db", "--limit", "100"])
     assert done.exit_code == 0, done.output
+    assert f"Sessions left out: {len(tasks)} with the first words of a newer one." in done.output
     written = [json.loads(line) for line in (second / "tasks.jsonl").read_text().splitlines()]
     assert {task["prompt"] for task in written} == {json.loads(task)["prompt"] for task in tasks}
     assert yaml.safe_load((second / "crosswind.yaml").read_text())["tool_classes"] == {
         "get_order": "read_only"
     }
+
+
+def test_sessions_that_give_no_task_are_counted(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "some.db")
+    plan = make_plan(load("off"), Seed(0, "s")).to_json()
+    store.write([rows.session(f"s{number}", created_us=number, plan=plan) for number in range(5)])
+    body = b'{"messages": [{"role": "user", "content": "hi"}]}'
+    store.write([rows.turn("s4", received=View.plain(body))])
+    store.close()
+    done = CliRunner().invoke(
+        init, [str(tmp_path / "mine"), "--from", str(tmp_path / "some.db"), "--limit", "3"]
+    )
+    said = "Sessions left out: 2 older than the newest 3 (--limit), 2 whose first words weren't kept."
+    assert done.exit_code == 0 and said in done.output
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from crosswind.gateway.whole_file import write_whole
 from crosswind.studies.chaos.player import Played
 
 SETTINGS = "run.json"
@@ -91,16 +91,6 @@ def claim_folder(folder: Path, settings: Mapping[str, Any], *, resume: bool) -> 
     except OSError as error:
         raise UnusableFolder(f"--out: {folder} can't be written ({error}); name another folder") from None
     return dict(settings)
-
-
-def write_whole(file: Path, text: str) -> None:
-    """Write a file so that it is there as a whole or not at all."""
-    part = file.with_name(file.name + ".part")
-    with part.open("w", encoding="utf-8", errors="backslashreplace") as out:
-        out.write(text)
-        out.flush()
-        os.fsync(out.fileno())
-    part.replace(file)
 
 
 def keep_output(folder: Path, played: Played) -> None:

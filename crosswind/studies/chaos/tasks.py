@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from crosswind.gateway.control_characters import escape_control_characters
 
 MOST_BYTES = 64 << 20
 ID_LENGTH = 200
+_NEAR = 0.8
+"""How alike a misspelt name is, as `difflib` has it."""
 
 
 class UnusableTasks(ValueError):
@@ -89,6 +92,7 @@ def _read_task(place: str, line: str, *, checked: bool) -> Task:
         raise UnusableTasks(f"{place}: holds NUL, which no command line or variable can; leave it out")
     if not _is_unicode(json.dumps(fields, ensure_ascii=False)):
         raise UnusableTasks(f"{place}: holds half of a surrogate pair; write the whole character")
+    _refuse_misspelt(place, fields, checked=checked)
     expect = fields.get("expect")
     texts = expect if isinstance(expect, list) else [expect]
     if "expect" in fields and not checked and not (texts and all(isinstance(one, str) for one in texts)):
@@ -97,6 +101,19 @@ def _read_task(place: str, line: str, *, checked: bool) -> Task:
             "for anything else give --checker or --verify"
         )
     return Task(name, fields)
+
+
+def _refuse_misspelt(place: str, fields: Mapping[str, Any], *, checked: bool) -> None:
+    """Other fields are an agent's own, and a checker's; one that is nearly ours would be of no effect."""
+    given = {field.lower(): field for field in fields}
+    for name in ("prompt",) if checked else ("prompt", "expect"):
+        for near in get_close_matches(name, () if name in fields else given, n=1, cutoff=_NEAR):
+            # A list of prompts is no prompt.
+            if isinstance(fields[given[near]], str) or name == "expect":
+                raise UnusableTasks(
+                    f"{place}: no `{name}`, but a field {given[near]!r}: did you mean {name!r}? "
+                    f"Else give it another name, or `{name}`, too"
+                )
 
 
 def _is_unicode(text: str) -> bool:

@@ -20,7 +20,7 @@ _ABOUT = (
 )
 _FIX = (
     "If one only reads, say so: `tool_classes: {NAME: read_only}` in the profile, or "
-    "`crosswind serve --tools-read-only NAME`."
+    "`--tools-read-only NAME` here and for `crosswind serve`."
 )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from crosswind.gateway.trajectory.retention import parse_seconds
+from crosswind.gateway.whole_file import OutFile
 from crosswind.studies.label_option import label_option
 
 _ASK_EVERY_S = 1.0
@@ -65,7 +66,7 @@ Exit status: 0 ended by its deadline, its count or Ctrl-C; 1 by --abort-above or
 @label_option("--label", "A label for the sessions opened meanwhile. Repeatable.")
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OutFile(),
     metavar="FILE",
     help="Write the page here, as HTML.",
 )

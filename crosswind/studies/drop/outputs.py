@@ -13,6 +13,7 @@ import click
 
 from crosswind.figures.attempts import Attempt
 from crosswind.figures.gate import ERROR_RATE, Gate, GateResult
+from crosswind.gateway.whole_file import OutFile, write_whole
 from crosswind.studies.drop.junit import write_junit
 from crosswind.studies.drop.page import write_page
 from crosswind.studies.drop.sections import Section
@@ -58,8 +59,7 @@ class Outputs:
         }
         for name, path in self.files.items():
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(makers[name](), encoding="utf-8", errors="replace")
+                write_whole(path, makers[name]())
             except OSError as error:
                 raise click.UsageError(f"--{name}: {path} can't be written: {error.strerror}") from error
         return write_text([*sections, *gate])
@@ -82,11 +82,10 @@ def output_options(command: C, *, leave: Sequence[str] = ()) -> C:
         chosen = Outputs({name: path for name, path in files.items() if path is not None})
         return command(outputs=chosen, **given)
 
-    kind = click.Path(dir_okay=False, path_type=Path)
     for name, what in reversed(formats.items()):
-        call = click.option(f"--{name}", f"out_{name}", type=kind, metavar="FILE", help=f"Write {what}.")(
-            call
-        )
+        call = click.option(
+            f"--{name}", f"out_{name}", type=OutFile(), metavar="FILE", help=f"Write {what}."
+        )(call)
     return cast(C, call)
 
 

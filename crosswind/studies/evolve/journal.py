@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.whole_file import write_whole
 
 Entry = dict[str, Any]
 
@@ -22,7 +23,7 @@ class Journal:
         self._found: dict[str, Entry] = {}
         whole = _whole_lines(path)
         if not whole:
-            path.write_text(json.dumps(run) + "\n", encoding="utf-8")
+            write_whole(path, json.dumps(run) + "\n")
             return
         earlier, *entries = map(json.loads, whole)
         if earlier != dict(run):
@@ -33,7 +34,7 @@ class Journal:
             )
         self._found = {entry["key"]: entry for entry in entries}
         # A line that a crash cut short goes: what follows must not be glued to it.
-        path.write_text("".join(line + "\n" for line in whole), encoding="utf-8")
+        write_whole(path, "".join(line + "\n" for line in whole))
 
     def get(self, key: str) -> Entry | None:
         """What was measured under this key, if anything was."""

@@ -15,6 +15,7 @@ from crosswind.gateway.counts import count
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.noise_model.chat_model import open_client
 from crosswind.gateway.sessions.profiles import is_file
+from crosswind.gateway.whole_file import write_whole
 from crosswind.injectors.cli.packs_option import VARIABLE
 from crosswind.injectors.packs.load import use_folder
 from crosswind.injectors.profiles import load as built_in
@@ -154,7 +155,7 @@ class Evolution:
                 f"{sum(one.hurts_more for one in compared)} with the whole interval"
             )
         lineage = describe_lineage(settings, self.journal, winner, baseline, found)
-        settings.frozen.write_text(self._write_profile(frozen, lineage), encoding="utf-8")
+        write_whole(settings.frozen, self._write_profile(frozen, lineage))
         self.say(f"frozen: {settings.frozen}")
         return lineage
 

@@ -63,6 +63,9 @@ def init(folder: Path, upstream: str, place: str | None, limit: int) -> None:
     tasks, tools = len(material.tasks), len(material.tools)
     written = f"{tasks} {plural(tasks, 'task')}, {tools} {plural(tools, 'tool')}"
     click.echo(f"{written} in {folder}: {', '.join(files)}")
+    if material.left_out:
+        told = ", ".join(f"{count:,} {reason}" for reason, count in material.left_out.items())
+        click.echo(f"Sessions left out: {told}.")
     if place is not None:
         click.echo(
             "What a session ended with is no proof that it was right: add `expect`, or give a checker."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -18,6 +18,8 @@ class Material:
 
     tasks: Sequence[Mapping[str, Any]]
     tools: Mapping[str, ToolClass]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many recorded sessions give no task, by the reason."""
 
 
 EXAMPLE = Material(

@@ -28,6 +28,7 @@ from crosswind.studies.conversations import (
     tools_in,
 )
 from crosswind.studies.gateway_options import ServedNoise, gateway_options
+from crosswind.studies.preview.calm import TRIED, find_noise
 from crosswind.studies.preview.events import PreviewEvent, preview_events
 
 SPOKEN = ("text", "input_text", "output_text")
@@ -84,14 +85,16 @@ def preview(
     recorded = RecordedConversation.of_request("preview", codec, request)
     profile = read_profile(profile_name, tools_in([recorded]))
     dose = Assignment(NOISY, level=level, noise_type=noise_type)
+    tables = (*served.tool_classes, profile.tool_classes)
+
+    def make_plan(one: int) -> Plan:
+        return recorded.make_plan(served.apply(profile), Seed(one, "preview"), dose, tables)
+
     with report_errors():
-        tables = (*served.tool_classes, profile.tool_classes)
-        plans = [
-            recorded.make_plan(served.apply(profile), Seed(one, "preview"), dose, tables)
-            for one in range(seed, seed + seeds)
-        ]
+        plans = [make_plan(one) for one in range(seed, seed + seeds)]
     with served.open_texts() as texts:
         drawn = [(plan, list(preview_events(plan, recorded, texts=texts))) for plan in plans]
+        calm = find_noise(recorded, drawn, map(make_plan, range(seed + seeds, seed + TRIED)), texts)
     shown = [
         (plan, [one for one in events if one.after is not None or not only_changed]) for plan, events in drawn
     ]
@@ -102,6 +105,7 @@ def preview(
                 click.echo(json.dumps(told, ensure_ascii=False))
         return
     console = Console()
+    said = calm.explain(profile) if calm is not None else ()
     first = plans[0]
     at = "" if first.level is None else f"level {first.level}, "
     named = f"seed {seed}" if seeds == 1 else f"seeds {seed} to {seed + seeds - 1}"
@@ -114,12 +118,14 @@ def preview(
         else:
             _print_conversation(console, recorded, request.steps, shown[0][1])
         _print_dose(console, recorded, *drawn[0])
+        _print_lines(console, said)
         return
     for plan, events in shown:
         if events or not only_changed:
             console.print(_render_heading(f"seed {plan.seed}"))
             _print_events(console, events)
     _print_doses(console, recorded, drawn)
+    _print_lines(console, said)
 
 
 def _print_conversation(
@@ -152,8 +158,6 @@ def _print_dose(
             markup=False,
             highlight=False,
         )
-    if not dose.exposed:
-        console.print("Another --seed or --level gives other draws.")
 
 
 def _print_doses(
@@ -174,6 +178,11 @@ def _print_doses(
             markup=False,
             highlight=False,
         )
+
+
+def _print_lines(console: Console, lines: Iterable[str]) -> None:
+    for line in lines:
+        console.print(line, markup=False, highlight=False)
 
 
 def _measure_dose(recorded: RecordedConversation, plan: Plan, events: Sequence[PreviewEvent]) -> SessionDose:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from crosswind.gateway.whole_file import OutFile
 from crosswind.simulators.commands.options import find_environment
 from crosswind.simulators.errors import UsageError, require_extra
 from crosswind.simulators.tool_legs.leg import Leg
@@ -59,9 +59,7 @@ Examples:
     help="Where tools are called: in the agent, or through the gateway, as an MCP server or HTTP API. Over "
     "stdio each episode starts a relay.",
 )
-@click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the tables here, as Markdown."
-)
+@click.option("--out", type=OutFile(), help="Write the tables here, as Markdown.")
 def prove(**given: Any) -> None:
     """Show that an oracle solves every task under every noise, and that the noise was there."""
     with require_extra():

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
+from crosswind.gateway.whole_file import write_whole
 from crosswind.simulators.commands.options import apply_options
 from crosswind.simulators.errors import UsageError
 
@@ -73,7 +74,7 @@ def command_line(name: str, given: dict[str, Any]) -> str:
 def finish(text: str, out: Path | None, problems: Sequence[str]) -> NoReturn:
     """Write or print the page, and exit: with 1 where there are problems."""
     if out is not None:
-        out.write_text(text, encoding="utf-8")
+        write_whole(out, text)
     click.echo(text if out is None else str(out))
     for problem in problems:
         click.echo(f"crosswind: {problem}", err=True)

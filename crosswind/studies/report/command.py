@@ -14,6 +14,7 @@ import click
 
 from crosswind.figures.gate import Gate, judge
 from crosswind.gateway.trajectory.commands.store_option import open_named, store_option
+from crosswind.gateway.whole_file import OutFile, write_whole
 from crosswind.studies.drop.outputs import Outputs, gate_options, output_options
 from crosswind.studies.label_option import label_option
 
@@ -46,9 +47,7 @@ Exit status with a goal: 0 passed, 3 inconclusive, 4 failed.
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A result of `crosswind bench --compare`.",
 )
-@click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("report.html"), show_default=True
-)
+@click.option("--out", type=OutFile(), default=Path("report.html"), show_default=True)
 @label_option("--only", "Figures on success: only of the sessions with this label. Repeatable.")
 @label_option("--clean", "Sessions that count as clean, by a label. By default as they were assigned.")
 @label_option("--noisy", "Sessions that count as noisy, by a label.")
@@ -98,8 +97,10 @@ def report(
             raise click.UsageError(_name_one(files, shown, _NOTHING_TO_WRITE))
         result = judge(drops[0].attempts, gate) if gate is not None else None
         text = render(store, evaluation, drops)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(text, encoding="utf-8", errors="replace")
+    try:
+        write_whole(out, text)
+    except OSError as error:
+        raise click.UsageError(f"--out: {out} can't be written: {error.strerror}") from error
     if not (drops or evaluation):
         click.echo(_NO_DROP + _tell_void(measured), err=True)
     for drop in shown if files else drops:

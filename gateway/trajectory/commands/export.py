@@ -18,6 +18,7 @@ from crosswind.gateway.trajectory.export_format import (
     export_formats,
 )
 from crosswind.gateway.trajectory.store import Store, iterate_sessions
+from crosswind.gateway.whole_file import open_whole
 
 
 def _find_format(context: click.Context, parameter: click.Parameter, name: str) -> ExportFormat:
@@ -62,7 +63,12 @@ Examples:
 )
 @click.option("--session", "session_id", help="This session only.")
 @click.option("--group", "group_id", help="The sessions of this group only, by rollout index.")
-@click.option("--out", default="-", show_default=True, help="The file to write, or - for standard output.")
+@click.option(
+    "--out",
+    default="-",
+    show_default=True,
+    help="The file to write, or - for standard output. A file that exists is replaced once all is written.",
+)
 def export(
     url: str,
     form: ExportFormat,
@@ -106,8 +112,11 @@ def _write(form: ExportFormat, selection: Selection) -> None:
         with contextlib.ExitStack() as stack:
             file: BinaryIO = sys.stdout.buffer
             if selection.target is not None:
-                file = stack.enter_context(selection.target.open("wb"))
+                file = stack.enter_context(open_whole(selection.target))
             form(selection, file)
             file.flush()
-    except (OSError, ExportRefused) as error:
+    except ExportRefused as error:
         raise click.ClickException(str(error)) from error
+    except OSError as error:
+        where = selection.target or "standard output"
+        raise click.ClickException(f"--out: {where} can't be written: {error.strerror}") from error

@@ -100,6 +100,22 @@ async def test_a_url_without_any_route_is_wrong_and_one_without_a_list_may_be_ri
     assert _line(found, "no list of models").startswith("!") and found.exit_code == 0
 
 
+async def test_an_upstream_that_wants_a_key_is_told_with_the_variable(tmp_path: Path) -> None:
+    async with upstream(plain({"error": "no key"}, 401)) as app:
+        found = await asyncio.to_thread(_run, tmp_path, "--check", "--upstream", f"{app.url}/v1")
+    line = _line(found, "wants a key (HTTP 401)")
+    assert line.startswith("!") and "set CROSSWIND_UPSTREAM_KEY" in line and found.exit_code == 0
+
+
+def test_what_can_be_said_without_an_upstream_is_said(tmp_path: Path) -> None:
+    (tmp_path / "none.db.noise-off").touch()
+    found = _run(tmp_path, "--check")
+    assert _line(found, "upstream is missing: give --upstream URL").startswith("✗") and found.exit_code == 1
+    assert _line(found, "noise is off").startswith("!")
+    assert _line(found, "profile off: its rules are valid").startswith("✓")
+    assert "complete" not in found.output
+
+
 def test_a_tick_says_what_was_checked(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

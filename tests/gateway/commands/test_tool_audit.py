@@ -117,6 +117,33 @@ def test_a_file_that_cannot_be_used_is_refused_before_any_call(
 
 
 @pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        (
+            "2026-12-03",
+            "calls.yaml:3: 2026-12-03: YAML reads it as date, which JSON doesn't have there",
+        ),
+        ("[1, {at: 2026-12-03 10:00:00}]", "calls.yaml:3: 2026-12-03 10:00:00: YAML reads it as datetime"),
+        ("{1: a}", "calls.yaml:3: 1: YAML reads it as int"),
+        (".inf", "calls.yaml:3: inf: YAML reads it as float"),
+        ("&a [*a]", "calls.yaml:3: it holds itself"),
+        ("a, name: b", "calls.yaml:3: not valid YAML: the key 'name'"),
+    ],
+)
+def test_what_json_cannot_hold_is_refused_before_any_call(tmp_path: Path, argument: str, said: str) -> None:
+    file = tmp_path / "calls.yaml"
+    file.write_text(
+        "- {tool: append, arguments: {name: a}, reads: [{tool: list_entries}]}\n"
+        "- tool: append\n"
+        f"  arguments: {{name: {argument}}}\n"
+        "  reads: [{tool: list_entries}]\n"
+    )
+    found = run("--calls", str(file), *ledger(tmp_path))
+    assert found.exit_code == 1 and said in found.output
+    assert not (tmp_path / "ledger.json").exists()
+
+
+@pytest.mark.parametrize(
     ("server", "said"),
     [
         (["--mcp", "http://127.0.0.1:9/mcp"], "start it, or correct the URL"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crosswind.gateway.tools.openapi import read_openapi
+from crosswind.gateway.tools.openapi import load_document, read_openapi
 from crosswind.gateway.tools.output_schema import is_valid
 from crosswind.gateway.tools.rules import HttpRules, parse_rules
 
@@ -183,6 +183,13 @@ def test_openapi_gives_rules_tools_types_and_outputs() -> None:
     assert is_valid({"price": 2, "note": None, "parts": [{"price": 1.5}]}, output)
     assert not is_valid({"price": 0}, output)
     assert not is_valid({"price": 2, "parts": [{"price": "1"}]}, output)
+
+
+def test_a_day_in_an_openapi_document_is_text() -> None:
+    schema = "{type: string, format: date, default: 2026-12-03}"
+    operation = f"{{operationId: find, parameters: [{{name: day, in: query, schema: {schema}}}]}}"
+    api = read_openapi(load_document(f"openapi: 3.0.0\npaths: {{/slots: {{get: {operation}}}}}"))
+    assert api.tools[0].parameters["properties"]["day"]["default"] == "2026-12-03"
 
 
 def test_openapi_on_its_hosts() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
+from typing import BinaryIO
 
 import pytest
 from click.testing import CliRunner
@@ -17,6 +19,7 @@ from crosswind.gateway.trajectory.content import Chain, View, pack
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Completion, Reward, VersionSpan
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
+from tests import ROOT
 from tests.gateway.trajectory import rows
 from tests.test_contributing import SHOWN
 
@@ -87,6 +90,13 @@ def test_a_session_with_all_that_hangs_on_it(filled: Path, tmp_path: Path) -> No
     assert line["rewards"][0]["components"] == {"task": 0.5} and line["session"]["reward"] == 0.5
 
 
+def test_the_readme_shows_the_keys_of_a_turn(filled: Path) -> None:
+    [line] = _lines(str(filled), "--session", "b")
+    shown = (ROOT / "README.md").read_text().partition("['turns'][0])\"\n")[2].partition(" ...\n")[0]
+    keys = shown.split()
+    assert keys == list(line["turns"][0])[: len(keys)]  # type: ignore[index]
+
+
 def test_a_package_brings_a_format(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An entry point of `crosswind.export_formats` names a module that registers it."""
     shown = next(code for code in SHOWN if '@export_format("ids")' in code)
@@ -116,6 +126,36 @@ def test_what_cannot_be_done_is_said_in_one_line(
     result = CliRunner().invoke(export, [str(filled), *arguments])
     assert result.exit_code == code
     assert says in result.stderr and "Traceback" not in result.output
+
+
+def test_a_file_keeps_what_it_holds_until_the_export_is_whole(
+    filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_half(selection: export_format.Selection, out: BinaryIO) -> None:
+        out.write(b"half\n")
+        if len(selection.ids) > 1:
+            raise export_format.ExportRefused("this needs what isn't installed")
+
+    monkeypatch.setattr(export_format, "_registered", {**export_format.export_formats(), "half": write_half})
+    kept = tmp_path / "kept"
+    kept.write_text("precious\n")
+    kept.chmod(0o640)
+    link = tmp_path / "link"
+    link.symlink_to(kept)
+    before = sorted(tmp_path.iterdir())
+    for out in (kept, link):
+        result = CliRunner().invoke(export, [str(filled), "--format", "half", "--out", str(out)])
+        assert result.exit_code == 1 and "isn't installed" in result.stderr
+        assert kept.read_text() == "precious\n" and sorted(tmp_path.iterdir()) == before
+    one = CliRunner().invoke(export, [str(filled), "--format", "half", "--session", "a", "--out", str(link)])
+    assert one.exit_code == 0 and link.is_symlink()
+    assert kept.read_text() == "half\n" and kept.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_pipe_is_written_to(filled: Path) -> None:
+    command = [sys.executable, "-m", "crosswind.gateway.cli", "export", str(filled), "--session", "a"]
+    piped = subprocess.run([*command, "--out", "/dev/stdout"], capture_output=True, text=True, check=True)
+    assert json.loads(piped.stdout)["session"]["id"] == "a"
 
 
 def test_a_store_that_does_not_exist_is_not_created(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import anthropic
 import openai
 import pytest
+from structlog.testing import capture_logs
 
 from crosswind.gateway.config.loading import load
 from crosswind.gateway.config.provider_presets import DIALECTS
@@ -107,6 +108,44 @@ async def test_a_clients_own_credential_goes_on_where_there_is_no_key(tmp_path: 
         "/openai/v1/files?a=%2F&key=AIza-client&api-version=preview",
     ]
     assert all(seen.headers["x-goog-api-key"] == "AIza-client" for seen in app.requests)
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        (None, "set CROSSWIND_UPSTREAM_KEY to the upstream's key"),
+        ("claude", "set `key_env` of the upstream 'claude' to the upstream's key"),
+    ],
+)
+@pytest.mark.parametrize("record", ["full", "none"])
+async def test_a_missing_key_is_told_once_where_the_upstream_wants_one(
+    tmp_path: Path, name: str | None, fix: str, record: str
+) -> None:
+    async with upstream(plain({"error": "no key"}, 401)) as app:
+        where: dict[str, Any] = (
+            {"upstream": None, "upstreams": [{"name": name, "base": f"{app.url}/v1"}]} if name else {}
+        )
+        with capture_logs() as logs:
+            async with gateway(tmp_path, app, record=record, **where) as running:
+                await running.chat(body(user("hi")), "s", authorization="Bearer sk-of-the-client")
+                assert not [one for one in logs if "without a key" in one["event"]]
+                opened = (await running.api("POST", "/api/sessions", {"task_id": "t"})).json()
+                key = {"authorization": f"Bearer {opened['api_key']}"}
+                for _ in range(2):
+                    assert (await running.chat(body(user("hi")), **key)).status_code == 401
+                await running.http.get(f"{running.data}/v1/files", headers=key)
+    [told] = [one for one in logs if one["event"] == "an upstream refuses requests without a key"]
+    assert (told["log_level"], told["fix"]) == ("warning", fix)
+    assert opened["api_key"] not in repr(logs)
+
+
+async def test_a_key_that_is_refused_is_not_missing(tmp_path: Path) -> None:
+    async with upstream(plain({"error": "a wrong key"}, 401)) as app:
+        with capture_logs() as logs:
+            async with gateway(tmp_path, app, upstream_key="sk-wrong") as running:
+                opened = (await running.api("POST", "/api/sessions", {"task_id": "t"})).json()
+                await running.chat(body(user("hi")), authorization=f"Bearer {opened['api_key']}")
+    assert not [one for one in logs if "without a key" in one["event"]]
 
 
 async def test_headers_are_held_to_the_allow_list_and_added_to(tmp_path: Path) -> None:

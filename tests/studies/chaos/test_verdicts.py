@@ -140,6 +140,9 @@ def test_the_last_verdict_counts_and_others_are_passed_over() -> None:
         ("[1]", "a JSON object is needed"),
         ("{", "line 1: no JSON"),
         ("", "no task"),
+        ('{"id": "a", "promt": "x"}', "line 1: no `prompt`, but a field 'promt': did you mean 'prompt'?"),
+        ('{"id": "a", "PROMPT": "x"}', "no `prompt`, but a field 'PROMPT'"),
+        ('{"id": "a", "prompt": "x", "expects": "y"}', "no `expect`, but a field 'expects'"),
         ('{"id": "a", "expect": 7}', "`expect` is a text or a list of texts"),
         ('{"id": "a", "prompt": "\\u0000"}', "holds NUL"),
         ('{"id": "a", "prompt": "cut \\ud83d"}', "line 1: holds half of a surrogate pair"),
@@ -161,6 +164,12 @@ def test_lines_end_as_any_editor_ends_them_and_texts_hold_any_character(tmp_path
         ("a", "one\u2028two\x85"),
         ("b", '{"id": "b"}'),
     ]
+
+
+def test_fields_of_the_agent_and_of_the_checker_are_their_own(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.jsonl"
+    file.write_text('{"id": "a", "prompts": ["y"]}\n{"id": "b", "prompt": "x", "expected": "z"}')
+    assert [one.id for one in read_tasks(file, checked=True)] == ["a", "b"]
 
 
 def test_no_other_host_gets_openais_key_unasked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,6 +116,10 @@ def test_a_system_prompt_that_is_no_message_is_shown_first(
         ("3", "expected a list of messages"),
         ('[{"content": "hi"}]', "messages[0] has no `role`"),
         ('{"messages": [], "tools": 3}', "`tools` is no list"),
+        ("[]", 'there is no message; write {"role": "user", "content": "…"}, say'),
+        ('[{"role": "usr", "content": "x"}]', "messages[0].role: 'usr' is no role; did you mean 'user'?"),
+        ('[{"role": "user", "content": 7}]', "messages[0].content: 7 is neither a text nor a list of parts"),
+        ('[{"role": "user"}]', "messages[0].content: None is neither"),
         ('{"input": 3}', "expected a list of messages"),
         ('{"input": [3]}', "expected a list of messages"),
     ],
@@ -142,6 +146,28 @@ def test_a_bad_conversation_is_one_line_on_stderr_and_exit_code_2(
 def test_odd_conversations_are_borne(tmp_path: Path, document: str) -> None:
     (tmp_path / "chat.json").write_text(document)
     assert preview("--profile", "everything", tmp_path / "chat.json").exit_code == 0
+
+
+@pytest.mark.parametrize("operator", ["user.ambiguous", "user.inconsistent", "schema.misleading_time"])
+def test_an_operator_that_needs_tools_says_so_where_none_are_declared(tmp_path: Path, operator: str) -> None:
+    profile, chat = tmp_path / "one.yaml", tmp_path / "chat.json"
+    profile.write_text(f"name: one\nrules: [{{operator: {operator}, severity: 1.0}}]\n")
+    chat.write_text(json.dumps(order_desk()))
+    for seeds in (1, 40):
+        shown = preview("--profile", profile, "--seeds", seeds, chat).output
+        assert f"No draw of {max(seeds, 30)} seeds gives noise here." in shown
+        assert f"{operator} needs declared tools, and CONVERSATION has none" in shown
+    chat.write_text(json.dumps({"messages": order_desk(), "tools": TOOLS}))
+    assert "needs declared tools" not in preview("--profile", profile, chat).output
+
+
+def test_a_seed_that_gives_noise_is_named(tmp_path: Path, chat: Path) -> None:
+    profile = tmp_path / "rare.yaml"
+    rule = "{operator: user.typos, severity: 0.1, when: {probability: 0.1}}"
+    profile.write_text(f"name: rare\nrules: [{rule}]\n")
+    [line] = [one for one in preview("--profile", profile, chat).output.splitlines() if "gives noise" in one]
+    shown = preview("--profile", profile, "--seed", line.split()[1], chat).output
+    assert "gives noise" not in shown and "user.typos: eligible" in shown and "injected 0" not in shown
 
 
 PROFILE = "name: many\nbounds: {faults_per_call: 2, faults_per_session: 100}\nrules:\n" + "".join(

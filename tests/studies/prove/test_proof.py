@@ -100,6 +100,7 @@ def test_the_commands_page_and_exit_code(tmp_path: Path) -> None:
             "--operators: 'usr.typos' matches none; did you mean 'user.typos'?",
         ),
         (prove, ["--profiles", "chaos/brownot"], "did you mean 'chaos/brownout'?"),
+        (prove, ["--out", f"{__file__}/page.md"], "test_proof.py is no folder; name another file"),
         (prove, ["--tasks", "0", "0", "0"], "--tasks: 0 0 0 proves nothing"),
         (
             dose,

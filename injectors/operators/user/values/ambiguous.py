@@ -86,6 +86,7 @@ _SHORTENED = 0.6
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
     effect=Effect.ADDS,
     version=14,
+    needs_tools=True,
 )
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.

@@ -52,6 +52,7 @@ _FAR = 120
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
     effect=Effect.ADDS,
     version=11,
+    needs_tools=True,
 )
 @dataclass(frozen=True)
 class Inconsistent:
