@@ -145,7 +145,11 @@ def test_a_gate_over_many_tasks_does_not_look_after_each(running: Running) -> No
 def test_a_gate_that_few_tasks_cannot_decide_says_so(play: Chaos) -> None:
     done = play("--max-drop", "0.1")
     assert done.exit_code == 3
-    assert "Inconclusive: a drop of at most 10.0 points" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    goal = re.search(r"Inconclusive: a drop of at most 10.0 points: 0.0 points \[(\S+), (\S+)\]", said)
+    assert goal is not None, said
+    # The headline has the interval that decides: a drop is a difference below 0.
+    assert f"+0.0 points [-{goal[2]}, +{goal[1].removeprefix('-')}] (the gate's interval)" in said
 
 
 def test_an_upstream_that_fails_half_way_is_never_the_agents_failure(play: Chaos) -> None:
