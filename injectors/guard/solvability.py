@@ -88,7 +88,8 @@ def check_fault(
         return ClassRefusal(_refuse_class(target, declared))
     if spent.faults_on_call >= bounds.faults_per_call:
         return BoundsRefusal(
-            f"this call has already met {_count_faults(spent.faults_on_call)}, so now it returns the truth"
+            f"this call of {target.tool} has already met {_count_faults(spent.faults_on_call)}, so now it "
+            "returns the truth"
         )
     if spent.faults >= bounds.faults_per_session:
         return BoundsRefusal(
