@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import yaml
 
-from crosswind.gateway.columns import write_columns
+from crosswind.gateway.columns import find_width, write_columns
 from crosswind.gateway.commands.mcp_client import LONGEST_S, HttpTransport, McpClient, McpError
 from crosswind.gateway.tools.openapi import read_openapi
 from crosswind.gateway.tools.safety import Origin, Safety, assess
@@ -20,7 +20,6 @@ from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.targets import ToolClass
 
-_WIDTH = 80
 _REPEATABLE = (ToolClass.READ_ONLY, ToolClass.IDEMPOTENT)
 _BEFORE = ("tool.execution_failure", "tool.timeout", "tool.rate_limit")
 """They fail a call before it is delivered."""
@@ -102,9 +101,9 @@ def describe_tools(tools: Sequence[DiagnosedTool]) -> Iterator[str]:
     for operators in dict.fromkeys(one.operators for one in tools):
         classes = dict.fromkeys(one.safety.tool_class.value for one in tools if one.operators == operators)
         proposed = f"noise for {', '.join(classes)}: {', '.join(operators)}"
-        yield textwrap.fill(proposed, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        yield textwrap.fill(proposed, find_width(), subsequent_indent="  ", break_on_hyphens=False)
     if any(one.safety.origin in (Origin.WORDING, Origin.NOTHING) for one in spared):
-        yield textwrap.fill(_FIX, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        yield textwrap.fill(_FIX, find_width(), subsequent_indent="  ", break_on_hyphens=False)
 
 
 def write_profile(name: str, tools: Sequence[DiagnosedTool]) -> str:
