@@ -1,7 +1,8 @@
-"""Rows as text in columns, for a terminal."""
+"""Rows as text in columns, and how wide a terminal is."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from crosswind.gateway.control_characters import escape_control_characters
@@ -15,3 +16,13 @@ def write_columns(rows: Sequence[Sequence[str]]) -> list[str]:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in escaped
     ]
+
+
+WIDTH = 80
+_NARROWEST = 20
+
+
+def find_width() -> int:
+    """How wide text is folded: as the variable COLUMNS says, else 80 columns."""
+    columns = os.environ.get("COLUMNS", "")
+    return max(int(columns), _NARROWEST) if columns.isdecimal() and int(columns) else WIDTH

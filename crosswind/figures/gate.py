@@ -75,6 +75,10 @@ class GoalResult(msgspec.Struct, frozen=True):
     verdict: Verdict
     value: float | None
     """The measure over the tasks that it looked at."""
+    low: float | None
+    high: float | None
+    """The interval that decides: the goal fails or passes when its threshold isn't in it. Each end is wrong
+    with a chance of the error rate at most."""
     tasks: int
     """Tasks that it looked at before it stopped."""
     of: int
@@ -96,6 +100,14 @@ class GateResult(msgspec.Struct, frozen=True):
     @property
     def exit_status(self) -> int:
         return EXIT_STATUS[self.verdict]
+
+    @property
+    def difference(self) -> tuple[float, float] | None:
+        """The interval of the difference (a drop is negative) by which a goal for the drop was decided."""
+        for one in self.goals:
+            if one.measure is Measure.DROP and one.low is not None and one.high is not None:
+                return 0.0 - one.high, 0.0 - one.low
+        return None
 
     @property
     def text(self) -> str:
@@ -194,14 +206,18 @@ def _describe(
 ) -> GoalResult:
     verdict = Verdict.INCONCLUSIVE if too_many_void else test.verdict
     mean = fmean(values[: test.units]) if test.units else None
+    low, high = test.interval() if test.units else (None, None)
     if measure is Measure.SUCCESS:
         threshold, value = claim.threshold, mean
         goal = f"success under noise of at least {threshold:.1%}"
         seen = "" if value is None else f"{value:.1%}"
     else:
         threshold, value = -claim.threshold, None if mean is None else 0.0 - mean
+        low, high = (None, None) if low is None or high is None else (0.0 - high, 0.0 - low)
         goal = f"a drop of at most {100 * threshold + 0.0:.1f} points"
         seen = "" if value is None else f"{100 * value:.1f} points"
+    if low is not None and high is not None:
+        seen += f" [{100 * low + 0.0:.1f}, {100 * high + 0.0:.1f}]"
     left = test.units_left() if values and not asleep else None
     if asleep:
         rest = asleep
@@ -226,6 +242,8 @@ def _describe(
         threshold,
         verdict,
         value,
+        low,
+        high,
         test.units,
         len(values),
         left_out,

@@ -12,7 +12,7 @@ from crosswind.figures.attempts import Attempt, Fault, Reaction
 
 
 class RecoveryRow(msgspec.Struct, frozen=True):
-    """The faults of one operator, or of all."""
+    """The faults of one operator, or of all operators to whose faults a reaction was read."""
 
     name: str
     faults: int
@@ -34,13 +34,17 @@ ALL = "all"
 
 
 def measure_recovery(attempts: Iterable[Attempt]) -> tuple[RecoveryRow, ...]:
-    """A row for all faults, and one for each operator; none where there is no fault."""
-    gathered: dict[str, list[tuple[Attempt, Fault]]] = {}
-    for attempt in attempts:
-        if attempt.void is None:
-            for fault in attempt.faults:
-                gathered.setdefault(ALL, []).append((attempt, fault))
-                gathered.setdefault(fault.operator, []).append((attempt, fault))
+    """A row for all faults that ask for a reaction, and one for each operator; none where there is no fault.
+
+    Faults of an operator to which no reaction was read, such as typing errors, are in its own row only.
+    """
+    met = [(one, fault) for one in attempts if one.void is None for fault in one.faults]
+    asking = {fault.operator for _, fault in met if fault.reaction is not None}
+    gathered: dict[str, list[tuple[Attempt, Fault]]] = {ALL: []} if met else {}
+    for attempt, fault in met:
+        gathered.setdefault(fault.operator, []).append((attempt, fault))
+        if fault.operator in asking:
+            gathered[ALL].append((attempt, fault))
     names = sorted(gathered, key=lambda name: (name != ALL, name))
     return tuple(_row(name, gathered[name]) for name in names)
 

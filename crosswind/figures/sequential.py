@@ -3,7 +3,8 @@
 Two players start with 1. One bets, unit after unit, that the mean is above the threshold, the other that it
 is below. Neither can expect to win where its bet is wrong, so the chance that its capital ever reaches 1/α
 is at most α (Ville's inequality), however often one looks: the test may stop at any unit. Each player
-spreads its capital over fixed stakes, so that none has to be tuned.
+spreads its capital over fixed stakes, so that none has to be tuned. The thresholds that neither has won
+against are an interval for the mean, which holds at any unit, and for few of them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 import msgspec
+from msgspec import structs
 
 
 class Verdict(StrEnum):
@@ -25,7 +27,15 @@ class Verdict(StrEnum):
 
 
 _STAKES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
-"""Of the greatest stake that can't lose more than there is. The same share of the capital is on each."""
+"""Of the greatest stake that can't lose more than there is."""
+_BOLD = 0.4
+"""The share of the capital on the greatest stake, which wins most wherever few tasks settle a claim; the
+others have the same share of the rest each."""
+_SHARES = [math.log((1.0 - _BOLD) / (len(_STAKES) - 1))] * (len(_STAKES) - 1) + [math.log(_BOLD)]
+"""The logarithm of what is on each stake at first."""
+
+
+_HALVINGS = 20
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -56,9 +66,9 @@ class SequentialTest:
         """Units that were seen before it stopped."""
         self.verdict = Verdict.INCONCLUSIVE
         self._seen: Counter[float] = Counter()
-        self._above = [0.0] * len(_STAKES)
-        self._below = [0.0] * len(_STAKES)
-        """The logarithm of the capital on each stake, as if it had begun with 1."""
+        self._above = list(_SHARES)
+        self._below = list(_SHARES)
+        """The logarithm of the capital on each stake."""
 
     def add(self, value: float) -> Verdict:
         """Take in a unit. Returns the verdict so far."""
@@ -78,6 +88,29 @@ class SequentialTest:
         self.verdict = _decide(claim, self._above, self._below)
         return self.verdict
 
+    def interval(self) -> tuple[float, float]:
+        """The thresholds that the units so far decide neither way. Each end misses the mean with a chance of
+        `error_rate` at most, however often one looks; the test stops when its threshold leaves the interval.
+        """
+        low, high = self.claim.low, self.claim.high
+        return self._find_end(low, high, above=True), self._find_end(high, low, above=False)
+
+    def _find_end(self, decided: float, undecided: float, *, above: bool) -> float:
+        """Where the thresholds end that one of the players has won against, from one bound to the other."""
+        goal = -math.log(self.claim.error_rate)
+        for _ in range(_HALVINGS):
+            middle = (decided + undecided) / 2
+            claim = structs.replace(self.claim, threshold=middle)
+            capital = list(_SHARES)
+            for value, count in self._seen.items():
+                wins = _wins(claim, value, above=above)
+                capital = [had + count * win for had, win in zip(capital, wins, strict=True)]
+            if _log_sum(capital) >= goal:
+                decided = middle
+            else:
+                undecided = middle
+        return decided
+
     def units_left(self) -> int | None:
         """About how many more units it takes if they are as those so far; None if they don't settle it."""
         if self.verdict is not Verdict.INCONCLUSIVE:
@@ -89,7 +122,7 @@ class SequentialTest:
         for value, count in self._seen.items():
             wins = _wins(self.claim, value, above=above)
             growth = [sofar + count * win / self.units for sofar, win in zip(growth, wins, strict=True)]
-        goal = math.log(len(_STAKES) / self.claim.error_rate)
+        goal = -math.log(self.claim.error_rate)
         needed = [
             math.ceil((goal - had) / grows) for had, grows in zip(capital, growth, strict=True) if grows > 0
         ]
@@ -135,8 +168,9 @@ def compute_odds(claim: Claim, chances: Mapping[float, float], units: int) -> Od
         for counts, chance in after.items():
             above, below = (
                 [
-                    sum(times * win[side][stake] for times, win in zip(counts, wins, strict=True) if times)
-                    for stake in range(len(_STAKES))
+                    share
+                    + sum(times * win[side][at] for times, win in zip(counts, wins, strict=True) if times)
+                    for at, share in enumerate(_SHARES)
                 ]
                 for side in (0, 1)
             )
@@ -161,7 +195,7 @@ def _wins(claim: Claim, value: float, *, above: bool) -> list[float]:
 
 
 def _decide(claim: Claim, above: list[float], below: list[float]) -> Verdict:
-    goal = math.log(len(_STAKES) / claim.error_rate)
+    goal = -math.log(claim.error_rate)
     if _log_sum(above) >= goal:
         return Verdict.PASSED
     if _log_sum(below) >= goal:

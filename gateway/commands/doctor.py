@@ -132,7 +132,13 @@ def _list_tools(
     if as_json:
         safety = [(one, one.safety) for one in tools]
         listed = [
-            {"name": one.name, "class": of.tool_class, "origin": of.origin, "operators": one.operators}
+            {
+                "name": one.name,
+                "class": of.tool_class,
+                "origin": of.origin,
+                "evidence": of.evidence,
+                "operators": one.operators,
+            }
             for one, of in safety
         ]
         return click.echo(json.dumps({"tools": listed}))

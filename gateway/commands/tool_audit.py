@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from crosswind.gateway.columns import find_width
 from crosswind.gateway.commands.mcp_client import Answer, McpClient, McpError
 from crosswind.gateway.control_characters import escape_control_characters
 from crosswind.gateway.errors import nearest
@@ -35,7 +36,6 @@ from crosswind.injectors.profiles.located_yaml import (
 from crosswind.injectors.targets import ToolClass
 
 _LONGEST_MESSAGE = 120
-_WIDTH = 80
 
 
 class Verdict(StrEnum):
@@ -130,7 +130,7 @@ class AuditedTool:
         known = f"class {self.safety.tool_class.value}, by {self.safety.origin.value}"
         for text in (self.seen, known):
             yield from textwrap.wrap(
-                escape_control_characters(text), _WIDTH, initial_indent="  ", subsequent_indent="  "
+                escape_control_characters(text), find_width(), initial_indent="  ", subsequent_indent="  "
             )
 
     def as_json(self) -> Mapping[str, Any]:

@@ -11,21 +11,25 @@ from typing import Any
 import httpx
 import yaml
 
-from crosswind.gateway.columns import write_columns
+from crosswind.gateway.columns import find_width, write_columns
 from crosswind.gateway.commands.mcp_client import LONGEST_S, HttpTransport, McpClient, McpError
 from crosswind.gateway.tools.openapi import load_document, read_openapi
-from crosswind.gateway.tools.safety import Safety, assess
+from crosswind.gateway.tools.safety import Origin, Safety, assess
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.targets import ToolClass
 
-_WIDTH = 80
 _REPEATABLE = (ToolClass.READ_ONLY, ToolClass.IDEMPOTENT)
 _BEFORE = ("tool.execution_failure", "tool.timeout", "tool.rate_limit")
 """They fail a call before it is delivered."""
 _ON_RESULTS = ("tool.incomplete", "tool.misleading")
 """They change a result; the first may lose some of it."""
+
+_FIX = (
+    "If a tool of class destructive or unknown only reads, `tool_classes: {NAME: read_only}` in the "
+    "configuration or `--tools-read-only NAME` says so."
+)
 
 
 class NoToolsError(ValueError):
@@ -47,7 +51,8 @@ class DiagnosedTool:
 
     @property
     def row(self) -> tuple[str, ...]:
-        return (self.name, self.safety.tool_class.value, self.safety.origin.value)
+        known = self.safety.evidence or self.safety.origin.value
+        return (self.name, self.safety.tool_class.value, known)
 
 
 def diagnose_mcp(url: str, declared: Sequence[Mapping[str, ToolClass]]) -> list[DiagnosedTool]:
@@ -92,10 +97,13 @@ def describe_tools(tools: Sequence[DiagnosedTool]) -> Iterator[str]:
         return
     yield from write_columns([("tool", "class", "known by"), *(one.row for one in tools)])
     yield ""
+    spared = [one for one in tools if one.safety.tool_class not in _REPEATABLE]
     for operators in dict.fromkeys(one.operators for one in tools):
         classes = dict.fromkeys(one.safety.tool_class.value for one in tools if one.operators == operators)
         proposed = f"noise for {', '.join(classes)}: {', '.join(operators)}"
-        yield textwrap.fill(proposed, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        yield textwrap.fill(proposed, find_width(), subsequent_indent="  ", break_on_hyphens=False)
+    if any(one.safety.origin in (Origin.WORDING, Origin.NOTHING) for one in spared):
+        yield textwrap.fill(_FIX, find_width(), subsequent_indent="  ", break_on_hyphens=False)
 
 
 def write_profile(name: str, tools: Sequence[DiagnosedTool]) -> str:

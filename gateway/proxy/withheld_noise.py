@@ -41,12 +41,13 @@ class WithheldNoise:
             assert one.withheld is not None
             self.metrics.count_withheld(one.withheld, one.tool_class)
             if one.withheld is Withheld.TOOL_CLASS:
-                self._count_tool(redactor.mask_name(one.tool or ""), one)
+                self._count_tool(one, redactor)
         for event in noise.events:
             self.injected += event.after is not None
             self.withheld += event.after is None and event.withheld
 
-    def _count_tool(self, tool: str, one: Injection) -> None:
+    def _count_tool(self, one: Injection, redactor: Redactor) -> None:
+        tool = redactor.mask_name(one.tool or "")
         key = ((tool if tool.isprintable() else repr(tool))[:_LONGEST], one.tool_class or ToolClass.UNKNOWN)
         if key not in self._by_tool and len(self._by_tool) >= MOST_TOOLS:
             key = (_OTHERS, key[1])
@@ -56,7 +57,8 @@ class WithheldNoise:
         if key[1] == ToolClass.UNKNOWN:
             _log.warning("faults are withheld from a tool of unknown class", tool=key[0], fix=_fix(key[0]))
         else:
-            _log.info("faults are withheld from a tool that writes", tool=key[0], tool_class=key[1])
+            why = redactor.mask_text(one.note.removeprefix("Withheld: ").replace(one.tool or "", tool))
+            _log.info("faults are withheld from a tool that writes", tool=key[0], tool_class=key[1], why=why)
 
     def summarize(self) -> None:
         """Log what noise did in this process, if any was drawn; the end of a run."""

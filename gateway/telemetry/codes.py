@@ -101,6 +101,7 @@ CODES = {
     "the kill switch can't be read: noise is off": "kill_switch_unreadable",
     "the kill switch's file can't be written": "switch_file_not_written",
     "the noise type can't be chosen: it stays as it was drawn": "noise_type_not_chosen",
+    "the only replica fails; requests still go to it": "replica_failing",
     "the owner of a response can't be read": "owner_unreadable",
     "the owners of a provider's objects can't be read": "owners_unreadable",
     "the profile assumes that every call may be repeated; results of calls that change something "

@@ -136,7 +136,8 @@ def answer_failure(failure: Failure) -> FailureAnswer:
         body, kind = text.encode(), b"text/html; charset=utf-8" if markup[1] else b"application/xml"
         told = _find_number(_STATUS, text)
     else:
-        body = _write({"error": {"message": text}})
+        # The member's name says already that it is an error.
+        body = _write({"error": {"message": _LABEL.sub("", text, count=1)}})
         told = _find_number(_STATUS, text)
     if type(told) is int and 400 <= told < 600:
         status = told
@@ -151,7 +152,8 @@ def answer_failure(failure: Failure) -> FailureAnswer:
 
 _STATUS_MEMBERS = ("status", "statusCode", "status_code")
 _MARKUP = re.compile(r"\s*<(?:(!doctype html|html)|\?xml|[A-Z]\w*>)", re.IGNORECASE)
-_STATUS = re.compile(r"(?:\bHTTP[ /][\d.]* ?|status(?: code)?:? ?|<title>|<h1>|^|: )([45]\d\d)\b")
+_STATUS = re.compile(r"(?:\bHTTP[ /][\d.]* ?|status(?: code)?:? ?|<title>|<h1>|^(?:Error )?|: )([45]\d\d)\b")
+_LABEL = re.compile(r"\A\s*error(?: [45]\d\d)?:\s+(?=\S)", re.IGNORECASE)
 _RETRY = re.compile(r"retry[-_ ]?after\W{0,4}(\d{1,3})\b", re.IGNORECASE)
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from crosswind.injectors.conversation import ToolList, ToolSchema
 from crosswind.injectors.engine.plan import Plan
-from crosswind.injectors.guard.tool_classes import classify, find_declared
+from crosswind.injectors.guard.tool_classes import classify, explain_writing, find_declared
 from crosswind.injectors.targets import ToolClass
 
 
@@ -36,6 +36,8 @@ class Safety(msgspec.Struct, frozen=True):
     origin: Origin
     may_repeat: bool
     """Whether the operator opted in: a call may be delivered twice, and cut after it was carried out."""
+    evidence: str = ""
+    """What says that the tool writes, where its wording or its annotations do."""
 
 
 METHODS = {
@@ -63,4 +65,7 @@ def assess(
     unhinted = classify(tool, None, ToolList(replace(one, hints=None) for one in tools))
     if found is not unhinted:
         return Safety(found, Origin.ANNOTATIONS, opted)
-    return Safety(found, Origin.NOTHING if found is ToolClass.UNKNOWN else Origin.WORDING, opted)
+    if found is ToolClass.UNKNOWN:
+        return Safety(found, Origin.NOTHING, opted)
+    evidence = explain_writing(tool, tools) if found is ToolClass.DESTRUCTIVE else ""
+    return Safety(found, Origin.WORDING, opted, evidence)

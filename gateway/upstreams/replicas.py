@@ -38,6 +38,8 @@ class Replica:
     """In a row; a success resets the count."""
     ejected_until: float = 0.0
     last_error: str | None = None
+    alone: bool = False
+    """Whether its upstream has no other: then it is asked all the same."""
 
     @property
     def up(self) -> bool:
@@ -50,11 +52,13 @@ class Replica:
 
     def record_success(self) -> None:
         """Reset the failures: the replica answered."""
+        if self.ejections:
+            # Failures before that were told of nowhere.
+            _log.info("a replica answers again", replica=self.base)
         if self.failures or self.ejections:
             self.failures = self.ejections = 0
             self.ejected_until = 0.0
             self.last_error = None
-            _log.info("a replica answers again", replica=self.base)
 
     def record_status(self, status: int) -> None:
         """Count an answer: a 5xx is a failure, but for 501, which says that a method isn't known."""
@@ -73,12 +77,21 @@ class Replica:
             pause = min(self.health.eject * 2.0**self.ejections, self.health.eject_longest)
             self.ejections += 1
             self.ejected_until = self.clock() + pause
-            _log.warning("a replica is ejected", replica=self.base, seconds=pause, error=code)
+            if not self.alone:
+                _log.warning("a replica is ejected", replica=self.base, seconds=pause, error=code)
+            elif self.ejections == 1:
+                _log.warning(
+                    "the only replica fails; requests still go to it",
+                    replica=self.base,
+                    failures=self.failures,
+                    error=code,
+                )
 
 
 class Replicas:
     def __init__(self, bases: Iterable[str], health: Health) -> None:
-        self.members = tuple(Replica(base, health) for base in bases)
+        named = tuple(bases)
+        self.members = tuple(Replica(base, health, alone=len(named) == 1) for base in named)
         self._turns = count()
 
     def order(self, session: str | None) -> tuple[Replica, ...]:

@@ -298,7 +298,8 @@ class _Text:
         refused = None
         if active.entry.fault:
             spent = self.noise.spent(self.call)
-            refused = solvability.check_fault(target, spent, self.noise.plan.bounds, permission)
+            plan = self.noise.plan
+            refused = solvability.check_fault(target, spent, plan.bounds, permission, plan.tool_classes)
             if refused is None and permission.if_read_elsewhere:
                 read = self.noise.read_before(self.tools)
                 refused = solvability.check_read_elsewhere(target, after, read)

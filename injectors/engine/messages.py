@@ -373,7 +373,8 @@ class _TextNoise:
             permission = self._permit(entry)
             assert isinstance(self._item, ToolResult)
             spent = self._counters.spent(self._item)
-            refused = solvability.check_fault(target, spent, self._plan.bounds, permission)
+            bounds, declared = self._plan.bounds, self._plan.tool_classes
+            refused = solvability.check_fault(target, spent, bounds, permission, declared)
             if refused is None and permission.if_read_elsewhere:
                 refused = solvability.check_read_elsewhere(target, after, self._read_before())
         return refused or solvability.check_tool_result(entry, target, after, clean=self._item.text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum, auto
+from typing import NamedTuple
 
 
 class Says(IntEnum):
@@ -21,3 +22,10 @@ class Says(IntEnum):
     UNSURE = auto()
     """It may do anything, or something else each time: never read-only."""
     WRITES = auto()
+
+
+class Evidence(NamedTuple):
+    """What a name or a description says, and the word that says it where one does."""
+
+    says: Says
+    word: str = ""

@@ -13,7 +13,7 @@ _NOUN_PHRASE = re.compile(
 _BROKEN = re.compile(r"\b(?:a|an|the|this|that|these|one|some|your|my|its?|them|to|all|into|up|off|out)\b")
 """Words that stand between a verb and its object, and in no noun phrase before its first preposition."""
 
-_SINGULAR = ("ss", "us", "is")
+SINGULAR = ("ss", "us", "is")
 
 
 def names_a_fact(sentence: str, name: Iterable[str]) -> bool:
@@ -28,7 +28,7 @@ def names_a_fact(sentence: str, name: Iterable[str]) -> bool:
     if _is_verb(words[0], ACTING | WRITING) or any(_is_verb(one, _NO_NOUNS) for one in words[1:]):
         return False
     head = words[-1]
-    plural = head.endswith("s") and not head.endswith(_SINGULAR)
+    plural = head.endswith("s") and not head.endswith(SINGULAR)
     return head in FACTS or (plural and (len(words) > 1 or head in name))
 
 

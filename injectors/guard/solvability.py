@@ -18,7 +18,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.guard.corrections import correct
 from crosswind.injectors.guard.restrictions import find_lost_restriction
-from crosswind.injectors.guard.tool_classes import Permission
+from crosswind.injectors.guard.tool_classes import Permission, explain_writing, find_declared
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.targets import (
     Draw,
@@ -67,6 +67,7 @@ NO_ROOM = BoundsRefusal("the session's bounds would leave no room to settle it")
 
 _WORD = re.compile(rf"[{entities.UNSPACED}]|[^\W{entities.UNSPACED}]+")
 NO_DRAW: Draw = {}
+NO_TABLE: Mapping[str, str] = {}
 
 
 class Spent(msgspec.Struct, frozen=True, gc=False):
@@ -76,13 +77,20 @@ class Spent(msgspec.Struct, frozen=True, gc=False):
     faults: int
 
 
-def check_fault(target: ToolResultTarget, spent: Spent, bounds: Bounds, permission: Permission) -> str | None:
-    """Why this result may not be destroyed; None if it may."""
+def check_fault(
+    target: ToolResultTarget,
+    spent: Spent,
+    bounds: Bounds,
+    permission: Permission,
+    declared: Mapping[str, str] = NO_TABLE,
+) -> str | None:
+    """Why this result may not be destroyed; None if it may. `declared` is the operator's table of classes."""
     if not permission.allowed:
-        return ClassRefusal(_refuse_class(target.tool, target.tool_class))
+        return ClassRefusal(_refuse_class(target, declared))
     if spent.faults_on_call >= bounds.faults_per_call:
         return BoundsRefusal(
-            f"this call has already met {_count_faults(spent.faults_on_call)}, so now it returns the truth"
+            f"this call of {target.tool} has already met {_count_faults(spent.faults_on_call)}, so now it "
+            "returns the truth"
         )
     if spent.faults >= bounds.faults_per_session:
         return BoundsRefusal(
@@ -91,16 +99,16 @@ def check_fault(target: ToolResultTarget, spent: Spent, bounds: Bounds, permissi
     return None
 
 
-def _refuse_class(tool: str, tool_class: ToolClass) -> str:
-    if tool_class is not ToolClass.UNKNOWN:
-        return (
-            f"{tool} is of class {tool_class.value}: its call may have changed something, and a retry may "
-            "change it again"
-        )
-    return (
-        f"nothing says what {tool} does: its call may have changed something, and a retry may change it "
-        f"again. If it only reads, {suggest_declaration(tool)} allows the fault"
-    )
+def _refuse_class(target: ToolResultTarget, declared: Mapping[str, str]) -> str:
+    tool, kind = target.tool, target.tool_class
+    changed = "its call may have changed something, and a retry may change it again"
+    if find_declared(tool, declared) is not None:
+        return f"{tool} is of class {kind.value}, as `tool_classes` says: {changed}"
+    allowing = f"If it only reads, {suggest_declaration(tool)} allows the fault"
+    if kind is ToolClass.UNKNOWN:
+        return f"nothing says what {tool} does: {changed}. {allowing}"
+    why = explain_writing(tool, target.tools)
+    return f"{tool} is of class {kind.value}{f' by {why}' if why else ''}: {changed}. {allowing}"
 
 
 def suggest_declaration(tool: str) -> str:

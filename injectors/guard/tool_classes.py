@@ -16,7 +16,7 @@ from functools import lru_cache
 import msgspec
 
 from crosswind.injectors.conversation import ToolList, ToolSchema
-from crosswind.injectors.guard.tool_evidence import classify_by_evidence
+from crosswind.injectors.guard.tool_evidence import classify_by_evidence, find_writing_evidence
 from crosswind.injectors.targets import Effect, ToolClass
 
 FIRST_VERBS = frozenset({"get", "list", "search", "find", "lookup", "read", "check", "calculate"})
@@ -73,6 +73,12 @@ def classify(
         return classify_by_evidence(tool)  # Not kept: calls may name any tool.
     known[tool] = min(found, key=_TRUST.__getitem__)
     return known[tool]
+
+
+def explain_writing(tool: str, schemas: Iterable[ToolSchema] = ()) -> str:
+    """What says that an undeclared tool writes: the word, and the text that has it. Empty if nothing does."""
+    found = (find_writing_evidence(tool, schema) for schema in schemas if schema.name == tool)
+    return next(filter(None, found), "") or find_writing_evidence(tool)
 
 
 _TRUST = {

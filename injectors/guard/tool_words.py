@@ -44,6 +44,9 @@ AFTER_A_NOUN = make_words(
 )
 """Reading verbs that say so behind a vendor or a noun, too: `slack_list_channels`, `issue_read`."""
 
+SURELY_READING = AFTER_A_NOUN | make_words("check inspect enumerate lookup finder reader")
+"""Verbs of a name that reads which are hardly nouns there, as `display` is in `display_settings`."""
+
 HEADS = make_words(
     """search lookup get read find fetch retrieve retriever finder reader viewer calculator forecast"""
 )
@@ -116,6 +119,17 @@ ALSO_NOUNS = make_words(
 
 ADJECTIVES = make_words("free open complete")
 """Those of ACTING that are no verbs behind an article: `The free slots of a calendar`."""
+
+MODIFIERS = ALSO_NOUNS | make_words(
+    """free open close clear set complete next key draft bulk batch backup block call charge checkout
+    claim control cut deposit dial dispatch drive drop end exchange export fill finish fire flash fork
+    fund gift grant hire hold import install invite join launch lease like lock login logout mark
+    mention mint mount park pause pay pin play press print probe purchase queue reply refund release rent
+    request return ring scan screenshot seed sign sleep sort stake start stop swap swipe switch talk tap
+    text tip train transfer trash trigger turn type wait watch wire award"""
+)
+"""Those of ACTING that are adjectives or nouns at the head of a description, if the name reads: `Free slots
+of a doctor`, `Charge points near a place`."""
 
 BEFORE_A_FACT = ALSO_NOUNS - make_words("post message email mail label text chat link move") | make_words(
     "exchange leave free"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from crosswind.figures.attempts import Attempt, ErrorMode, Reaction, Void, Withheld
 from crosswind.figures.breakdown import By, DropRow
@@ -130,8 +131,6 @@ def test_noise_that_did_not_act_has_no_success(given: dict[str, object], because
 
 def test_recovery_and_error_modes() -> None:
     fault = noisy("a", 1.0, "tool.timeout").faults[0]
-    from msgspec.structs import replace
-
     got_past = replace(fault, reaction=Reaction.RETRIED, recovered=True, turns_to_recover=1)
     gave_up = replace(fault, reaction=Reaction.GAVE_UP, recovered=False)
     attempts: list[Attempt] = [
@@ -146,6 +145,19 @@ def test_recovery_and_error_modes() -> None:
     assert everything.reactions == {"retried": 2, "gave_up": 1}
     assert (everything.turns, everything.solved_after, everything.solved_without) == (1, 1.0, 0.0)
     assert found.error_modes == {"clean": {"empty": 1}, "noisy": {"omitted": 1, "not read": 1}}
+
+
+def test_all_faults_are_those_of_the_operators_that_have_a_reaction() -> None:
+    """Typing errors ask for none: their faults would stand in the sum without a row that adds to it."""
+    (fault,) = noisy("a", 1.0, "tool.timeout").faults
+    met = replace(fault, reaction=Reaction.RETRIED, recovered=True, turns_to_recover=1)
+    typos = noisy("a", 1.0, "user.typos", "user.typos").faults
+    everything, *rows = measure([noisy("a", 1.0, faults=(met, *typos))], kind_of).recovery
+    assert everything.faults == sum(row.faults for row in rows if row.read) == 1
+    assert [(row.name, row.faults, row.read) for row in rows] == [
+        ("tool.timeout", 1, 1),
+        ("user.typos", 2, 0),
+    ]
 
 
 def test_the_order_of_attempts_changes_nothing() -> None:

@@ -26,9 +26,22 @@ def test_few_tasks_are_inconclusive_and_the_text_says_how_many_more_it_takes() -
     found = judge([noisy(task, 1.0, "tool.timeout") for task in TASKS[:10]], Gate(fail_below=0.9))
     assert (found.verdict, found.exit_status) == (Verdict.INCONCLUSIVE, 3)
     assert found.text.startswith(
-        "Inconclusive: success under noise of at least 90.0%: 100.0% over 10 of 10 tasks"
+        "Inconclusive: success under noise of at least 90.0%: 100.0% [70.1, 100.0] over 10 of 10 tasks"
     )
     assert f"about {found.goals[0].tasks_left} more such tasks would" in found.text
+
+
+@pytest.mark.parametrize("lost", range(17))
+def test_a_verdict_is_what_its_interval_says_and_a_plain_failure_of_few_tasks_fails(lost: int) -> None:
+    attempts = [calm(task, 1.0) for task in TASKS[:16]]
+    attempts += [noisy(task, 0.5 if at < lost else 1.0, "tool.timeout") for at, task in enumerate(TASKS[:16])]
+    (goal,) = judge(attempts, Gate(max_drop=0.1)).goals
+    assert goal.low is not None and goal.high is not None and goal.value is not None
+    assert goal.low <= goal.value <= goal.high
+    assert (goal.verdict is Verdict.FAILED) is (goal.low > 0.1)
+    assert (goal.verdict is Verdict.PASSED) is (goal.high < 0.1)
+    assert f"[{100 * goal.low:.1f}, {100 * goal.high:.1f}]" in goal.text
+    assert (goal.verdict is Verdict.FAILED) is (lost >= 13)
 
 
 def test_a_drop_is_paired_and_void_attempts_are_left_out() -> None:

@@ -61,10 +61,10 @@ def test_each_verdict_is_as_frequent_as_stated(claim: Claim, chances: dict[float
 
 
 def test_a_perfect_agent_passes_and_a_dead_one_fails_after_the_units_that_can_be_counted() -> None:
-    """The greatest stake wins a factor of 1/0.9 a unit and begins with 1/13 of the capital, others help:
-    between ln(20)/ln(1/0.9) = 28.4 and ln(260)/ln(1/0.9) = 52.8 units."""
+    """The greatest stake wins a factor of 1/0.9 a unit and begins with 0.4 of the capital, others help:
+    between ln(20)/ln(1/0.9) = 28.4 and ln(50)/ln(1/0.9) = 37.1 units."""
     perfect = run_test(SUCCESS_90, [1.0] * 100)
-    assert perfect.verdict is Verdict.PASSED and 29 <= perfect.units <= 53
+    assert perfect.verdict is Verdict.PASSED and 29 <= perfect.units <= 38
     dead = run_test(SUCCESS_90, [0.0] * 100)
     assert dead.verdict is Verdict.FAILED and dead.units <= 3
 
@@ -81,6 +81,18 @@ def test_it_stops_by_itself_and_says_how_far_it_is() -> None:
     seen = test.units
     assert test.add(0.0) is Verdict.PASSED
     assert test.units == seen
+
+
+@pytest.mark.parametrize("chances", [{-1.0: 0.3, 0.0: 0.7}, {-1.0: 0.05, -0.5: 0.1, 0.0: 0.8, 1.0: 0.05}])
+def test_each_end_of_the_interval_is_wrong_in_at_most_5_percent(chances: dict[float, float]) -> None:
+    mean = sum(value * chance for value, chance in chances.items())
+    claim, draw = Claim(mean, -1.0, 1.0, 0.05), random.Random(0)
+    missed = Counter[str]()
+    for _ in range(400):
+        low, high = run_test(claim, draw.choices(list(chances), list(chances.values()), k=20)).interval()
+        missed["low"] += low > mean
+        missed["high"] += high < mean
+    assert max(missed.values()) <= 0.05 * 400
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1])

@@ -141,6 +141,12 @@ Examples:
 @click.option(
     "--assume-replayable", is_flag=True, help="Every tool call may be repeated: the tools are stand-ins."
 )
+@click.option(
+    "--user-answers",
+    is_flag=True,
+    help="Somebody answers the agent's questions, such as a user that the command simulates. "
+    "Otherwise no profile leaves out what a task needs.",
+)
 @packs_folder_option
 @click.option(
     "--key-env",
@@ -168,6 +174,7 @@ def chaos(outputs: Outputs, **given: Any) -> None:
     ANTHROPIC_BASE_URL and ANTHROPIC_AUTH_TOKEN, and reads the task from its standard input, or where
     its arguments have {task}. {base_url}, {api_key} and {id} are filled in, too. Exit status 0 is success
     unless a checker, the task's `expect` or its last JSON line, such as {"success": false}, says otherwise.
+    Nobody answers what the agent asks, so users say all that the task needs, unless --user-answers is given.
     """
     from crosswind.gateway.client import GatewayError
     from crosswind.gateway.control_characters import escape_control_characters
@@ -252,6 +259,7 @@ def _read_settings(given: dict[str, Any]) -> Any:
         mcp=_read_servers(given["mcp"]),
         price=price,
         gate=given["gate"],
+        user_answers=given["user_answers"],
     )
 
 
@@ -292,6 +300,7 @@ def _describe_run(given: dict[str, Any], tasks: str, deciding: str | None, folde
         "upstream": _digest([given["upstream"] or given["control"]]),
         "decides": _digest([deciding, given[deciding]]) if deciding else None,
         "timeout": given["timeout"],
+        "user answers": given["user_answers"],
         "packs": _digest_packs(given),
         "_run": folder if not given["control"] else f"{folder}-{secrets.token_hex(4)}",
     }

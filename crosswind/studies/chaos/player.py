@@ -39,8 +39,8 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
-class RunNames:
-    """How the sessions of a run are named and seeded."""
+class RunSessions:
+    """What the sessions of a run have in common: names, seed and user."""
 
     run: str
     """The label `run`."""
@@ -48,6 +48,8 @@ class RunNames:
     """What the ids of its sessions follow from, besides the episode."""
     seed: int
     price: Price | None = None
+    user_answers: bool = False
+    """Whether somebody answers the agent's questions; then the profile says whether the user can."""
 
 
 class Player:
@@ -59,7 +61,7 @@ class Player:
         store: Store,
         agent: Agent,
         verifier: Verifier | None,
-        run: RunNames,
+        run: RunSessions,
         *,
         retries: int,
         pause_s: float,
@@ -138,6 +140,7 @@ class Player:
                     arm="noisy" if noisy else "clean",
                     profile=episode.profile if noisy else OFF,
                     seed=self._run.seed,
+                    user_can_answer=None if self._run.user_answers else False,
                     labels={
                         "purpose": SOURCE,
                         "run": self._run.run,

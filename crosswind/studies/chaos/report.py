@@ -14,7 +14,7 @@ from crosswind.studies.attempts import StoredAttempts, read_attempts, with_label
 from crosswind.studies.chaos.run_folder import STORE
 from crosswind.studies.components import kind_of
 from crosswind.studies.drop.outputs import Outputs
-from crosswind.studies.drop.sections import describe
+from crosswind.studies.drop.sections import describe, show_gate
 
 TITLE = "Crosswind: success under noise"
 FILES = {"json": "report.json", "markdown": "report.md", "html": "report.html"}
@@ -36,6 +36,7 @@ def write_report(
     """Write the files; gives the text for the terminal, and the figures."""
     figures = measure(found.attempts, kind_of, seed=seed)
     sections = describe(figures, read=found.read, of=len(found.attempts))
+    sections = show_gate(sections, figures.drop, gate)
     files = {name: folder / file for name, file in FILES.items()}
     text = Outputs({**files, **outputs.files}).write(
         sections, figures.to_json, found.attempts, TITLE, str(folder / STORE), gate

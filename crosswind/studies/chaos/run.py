@@ -30,7 +30,7 @@ from crosswind.studies.chaos.gateways import (
     open_gateway,
     watch_over,
 )
-from crosswind.studies.chaos.player import Played, Player, RunNames
+from crosswind.studies.chaos.player import Played, Player, RunSessions
 from crosswind.studies.chaos.prices import Price
 from crosswind.studies.chaos.progress import Progress
 from crosswind.studies.chaos.run_folder import keep_output
@@ -75,6 +75,8 @@ class RunSettings:
     mcp: Mapping[str, str] | None = None
     price: Price | None = None
     gate: Gate | None = None
+    user_answers: bool = False
+    """Whether somebody answers the agent's questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ async def run(settings: RunSettings, make_agent: MakeAgent | None = None) -> Run
             store,
             make_agent(token, legs) if make_agent else _make_agent(settings, token, legs),
             await _make_verifier(settings, token, stack),
-            RunNames(settings.run, settings.names, settings.seed, settings.price),
+            RunSessions(settings.run, settings.names, settings.seed, settings.price, settings.user_answers),
             retries=settings.retries,
             pause_s=settings.pause_s,
             on_played=add,

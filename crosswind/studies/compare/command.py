@@ -62,7 +62,7 @@ def compare(
         found = measure_comparison(old, new)
     result = None if gate is None else judge_change(old, new, gate)
     text = outputs.write(
-        describe_comparison(found), found.to_json, new, "Crosswind: before and after", b, result
+        describe_comparison(found, result), found.to_json, new, "Crosswind: before and after", b, result
     )
     click.echo(text, nl=False)
     sys.exit(0 if result is None else result.exit_status)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from crosswind.figures.comparison import ArmComparison, Comparison
 from crosswind.figures.drop import Drop
+from crosswind.figures.gate import GateResult
 from crosswind.figures.success import ArmSuccess
 from crosswind.studies.drop.sections import (
+    JUDGED,
     NO_NOISE,
     Section,
     effort_section,
@@ -19,10 +21,10 @@ from crosswind.studies.drop.sections import (
 )
 
 
-def describe_comparison(found: Comparison) -> list[Section]:
-    """The sections of a comparison."""
+def describe_comparison(found: Comparison, gate: GateResult | None = None) -> list[Section]:
+    """The sections of a comparison. What a gate judged has the interval by which it did."""
     sections = [
-        Section("Comparison", lines=_headline(found)),
+        Section("Comparison", lines=_headline(found, gate)),
         _arms_section(found),
         _operators_section(found),
         flips_section("Flipped", found.flips, "before", "after"),
@@ -37,8 +39,14 @@ def describe_comparison(found: Comparison) -> list[Section]:
     return [one for one in sections if one.rows or one.lines]
 
 
-def _headline(found: Comparison) -> tuple[str, ...]:
-    lines = [line for name, arm in found.arms.items() if (line := _arm_line(name, arm))]
+def _headline(found: Comparison, gate: GateResult | None) -> tuple[str, ...]:
+    judged = "noisy" if "noisy" in found.arms else "clean"
+    decided = None if gate is None else gate.difference
+    lines = [
+        line
+        for name, arm in found.arms.items()
+        if (line := _arm_line(name, arm, decided if name == judged else None))
+    ]
     if not found.arms:
         lines.append("The two have no arm in common that was played, so there is nothing to compare.")
     elif not lines:
@@ -61,14 +69,15 @@ def _lost(drop: Drop) -> str:
     return "–" if drop.paired is None else points(drop.paired.difference)
 
 
-def _arm_line(name: str, arm: ArmComparison) -> str:
+def _arm_line(name: str, arm: ArmComparison, decided: tuple[float, float] | None) -> str:
     if arm.paired is not None:
         one = arm.paired
-        way = "rose" if one.low > 0 else "FELL" if one.high < 0 else "did not change beyond doubt"
+        low, high = decided or (one.low, one.high)
+        way = "rose" if low > 0 else "FELL" if high < 0 else "did not change beyond doubt"
         return (
             f"{name.capitalize()} success {way}: {percent(one.before)} to {percent(one.after)}, "
-            f"{points(one.difference)} points {interval(one.low, one.high)}, paired over {one.n:,} "
-            f"{plural(one.n, 'task')}."
+            f"{points(one.difference)} points {interval(low, high)}{JUDGED if decided else ''}, paired over "
+            f"{one.n:,} {plural(one.n, 'task')}."
         )
     if arm.unpaired is not None:
         two = arm.unpaired

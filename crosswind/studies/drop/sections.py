@@ -9,6 +9,7 @@ from crosswind.figures.attempts import Reaction
 from crosswind.figures.breakdown import By, DropRow
 from crosswind.figures.drop import Drop, Flip
 from crosswind.figures.figures import Figures
+from crosswind.figures.gate import GateResult
 from crosswind.figures.paired import PairedDifference
 from crosswind.figures.recovery import ALL
 from crosswind.figures.success import ArmSuccess
@@ -44,8 +45,16 @@ def describe(figures: Figures, *, read: int | None = None, of: int | None = None
     return [one for one in found if one.rows or one.lines]
 
 
-def headline(drop: Drop) -> tuple[str, ...]:
-    """The answer, in sentences."""
+def show_gate(sections: Sequence[Section], drop: Drop, gate: GateResult | None) -> list[Section]:
+    """The sections with the interval that decided in the place of the bootstrapped one, which holds for one
+    look only, and is too narrow for few tasks."""
+    if gate is None or gate.difference is None:
+        return list(sections)
+    return [Section(sections[0].title, lines=headline(drop, gate.difference)), *sections[1:]]
+
+
+def headline(drop: Drop, judged: tuple[float, float] | None = None) -> tuple[str, ...]:
+    """The answer, in sentences. `judged` is the interval of the difference by which a gate decided."""
     if drop.because:
         return (f"{drop.because[:1].upper()}{drop.because[1:]}. So there is no success under noise to tell.",)
     if drop.unpaired is not None:
@@ -58,9 +67,10 @@ def headline(drop: Drop) -> tuple[str, ...]:
     if drop.paired is None:
         return ("No task has a clean and a noisy attempt that count, so there is no drop to tell.",)
     paired = drop.paired
+    low, high = judged or (paired.low, paired.high)
     lines = [
         f"Success went from {percent(paired.before)} clean to {percent(paired.after)} under noise: "
-        f"{points(paired.difference)} points {interval(paired.low, paired.high)}, paired over "
+        f"{points(paired.difference)} points {interval(low, high)}{JUDGED if judged else ''}, paired over "
         f"{paired.n:,} {plural(paired.n, 'task')}."
     ]
     if paired.before == 0.0:
@@ -94,6 +104,7 @@ def headline(drop: Drop) -> tuple[str, ...]:
     return tuple(lines)
 
 
+JUDGED = " (the gate's interval)"
 NO_NOISE = "no noise acted"
 
 

@@ -1,4 +1,4 @@
-"""Sections as plain text for terminals of 80 columns, as Markdown, and as CSV."""
+"""Sections as plain text for a terminal, as Markdown, and as CSV."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import io
 import textwrap
 from collections.abc import Sequence
 
+from crosswind.gateway.columns import find_width
 from crosswind.studies.drop.sections import Section
 
-WIDTH = 80
 MOST_ROWS = 20
-_GAP = "  "
+_GAP = _INDENT = "  "
 _NARROWEST = 12
 """Columns of text aren't cut below this width."""
 
 
-def write_text(sections: Sequence[Section], width: int = WIDTH) -> str:
+def write_text(sections: Sequence[Section], width: int | None = None) -> str:
     """The sections for a terminal. Details are left out, and long tables end with how many rows there are."""
+    width = width or find_width()
     blocks = []
     for section in sections:
         if section.detail:
@@ -40,15 +41,18 @@ def _wrap(text: str, width: int) -> str:
 def _table(section: Section, width: int) -> list[str]:
     shown = section.rows[:MOST_ROWS]
     rows = [section.heads, *shown]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(section.heads))]
-    left = [place == 0 or _is_text(section, place) for place in range(len(widths))]
-    gap = _GAP if sum(widths) + len(_GAP) * (len(widths) - 1) <= width else " "
-    # The widest columns of text give way.
+    whole = [max(len(row[place]) for row in rows) for place in range(len(section.heads))]
+    left = [place == 0 or _is_text(section, place) for place in range(len(whole))]
+    gap = _GAP if sum(whole) + len(_GAP) * (len(whole) - 1) <= width else " "
+    # The widest columns of text give way; where that isn't enough, each row takes several lines.
+    widths = list(whole)
     while sum(widths) + len(gap) * (len(widths) - 1) > width:
         wide = max((w, place) for place, w in enumerate(widths) if left[place])
         if wide[0] <= _NARROWEST:
+            widths = [min(size, width - len(_INDENT)) for size in whole]
             break
         widths[wide[1]] -= 1
+    fits = sum(widths) + len(gap) * (len(widths) - 1) <= width
     lines = []
     for row in rows:
         cells = [_fit(cell, size) for cell, size in zip(row, widths, strict=True)]
@@ -56,10 +60,23 @@ def _table(section: Section, width: int) -> list[str]:
             cell.ljust(size) if is_left else cell.rjust(size)
             for cell, size, is_left in zip(cells, widths, left, strict=True)
         ]
-        lines.append(gap.join(padded).rstrip())
+        lines += [gap.join(padded).rstrip()] if fits else _fold(padded, width)
     if len(section.rows) > len(shown):
         lines.append(f"… and {len(section.rows) - len(shown):,} more")
     return lines
+
+
+def _fold(cells: Sequence[str], width: int) -> list[str]:
+    """A row in several lines: its name, and below that the other cells."""
+    name, *rest = cells
+    lines = [name] if name.strip() else []
+    folded = ""
+    for cell in rest:
+        if folded and len(folded) + 1 + len(cell) > width:
+            lines.append(folded)
+            folded = ""
+        folded = f"{folded} {cell}" if folded else _INDENT + cell
+    return [line.rstrip() for line in (*lines, folded) if line.strip()]
 
 
 def _is_text(section: Section, place: int) -> bool:

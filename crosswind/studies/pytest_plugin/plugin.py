@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _MARKER = "crosswind"
 _MARKED = (
-    "crosswind(profiles, samples=1, min_success=1.0, max_drop=None): repeat the test clean and under each "
-    "noise profile; it passes if at least that share of the noisy attempts does"
+    "crosswind(profiles, samples=1, min_success=1.0, max_drop=None, user_answers=False): repeat the test "
+    "clean and under each noise profile; it passes if at least that share of the noisy attempts does"
 )
 ATTEMPTS = "crosswind_attempts"
 """The user property of a test's report with its attempts, as JSON: it also comes from other processes."""

@@ -105,7 +105,9 @@ class Sessions:
     def close(self) -> None:
         self._stack.close()
 
-    def open(self, task: str, sample: int, profile: str, seed: int) -> TestSession:
+    def open(
+        self, task: str, sample: int, profile: str, seed: int, *, user_answers: bool = False
+    ) -> TestSession:
         noisy = profile != OFF
         labels: dict[str, Any] = {"purpose": "pytest", "run": self.run, "task": task, "sample": sample}
         opened = self.client.open_session(
@@ -115,6 +117,7 @@ class Sessions:
             arm="noisy" if noisy else "clean",
             profile=profile,
             seed=seed,
+            user_can_answer=None if user_answers else False,
             labels=labels,
         )
         return TestSession(opened)
@@ -143,6 +146,7 @@ class Wanted:
     min_success: float
     max_drop: float | None
     seed: int
+    user_answers: bool
 
 
 def read_marker(
@@ -151,6 +155,7 @@ def read_marker(
     min_success: float = 1.0,
     max_drop: float | None = None,
     seed: int = 0,
+    user_answers: bool = False,
 ) -> Wanted:
     """Read the marker's arguments. Raises UsageError."""
     names = (profiles,) if isinstance(profiles, str) else tuple(profiles)
@@ -161,7 +166,7 @@ def read_marker(
     for name, value in (("min_success", min_success), ("max_drop", max_drop)):
         if value is not None and not 0.0 <= value <= 1.0:
             raise pytest.UsageError(f"crosswind marker: {name}={value!r}; give a share from 0 to 1")
-    return Wanted(names, samples, min_success, max_drop, seed)
+    return Wanted(names, samples, min_success, max_drop, seed, user_answers)
 
 
 class _Siblings:
@@ -234,7 +239,7 @@ class Repetition:
         plan = [(sample, name) for sample in range(wanted.samples) for name in (OFF, *names)]
         reports: list[pytest.TestReport] = []
         for place, (sample, profile) in enumerate(plan):
-            reports = self._attempt(sessions, task, sample, profile, wanted.seed, last=place == len(plan) - 1)
+            reports = self._attempt(sessions, task, sample, profile, wanted, last=place == len(plan) - 1)
             if any(one.when != "call" and not one.passed for one in reports) or any(
                 one.skipped for one in reports
             ):
@@ -248,11 +253,11 @@ class Repetition:
         return reports
 
     def _attempt(
-        self, sessions: Sessions, task: str, sample: int, profile: str, seed: int, *, last: bool
+        self, sessions: Sessions, task: str, sample: int, profile: str, wanted: Wanted, *, last: bool
     ) -> list[pytest.TestReport]:
         item = self._item
         for number in range(1 + _RETRIES):
-            session = sessions.open(task, sample, profile, seed)
+            session = sessions.open(task, sample, profile, wanted.seed, user_answers=wanted.user_answers)
             item.stash[self._current] = session
             item._initrequest()  # type: ignore[attr-defined]
             reports = [call_and_report(item, "setup", log=False)]

@@ -1,4 +1,4 @@
-"""How a counterfactual replay is shown: as text of 80 columns, and as JSON."""
+"""How a counterfactual replay is shown: as text that is folded, and as JSON."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from itertools import takewhile
 from textwrap import fill
 from typing import Any
 
+from crosswind.gateway.columns import find_width
 from crosswind.gateway.trajectory.record import Event
 from crosswind.injectors.engine.plan import Plan
 from crosswind.studies.replay.counterfactual import CounterfactualTurn
 
-WIDTH = 80
-_SHOWN = WIDTH - 6
-"""How many characters of a text a line shows."""
+_INDENT = 6
+"""Columns of a line that shows a text, before it."""
 _BEFORE = 20
 """How many characters of a longer text stand before the place where it differs."""
 
@@ -86,14 +86,14 @@ def _render_end(turns: Sequence[CounterfactualTurn]) -> str:
 
 
 def _wrap(text: str, indent: int) -> str:
-    return fill(text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * (indent + 2))
+    return fill(text, find_width(), initial_indent=" " * indent, subsequent_indent=" " * (indent + 2))
 
 
 def _cut(*texts: str) -> list[str]:
     """Each text on one line, with what stands shortly before the place from which on they differ."""
     lines = [" ".join(text.split()) for text in texts]
     start = max(0, _count_shared(lines) - _BEFORE)
-    if start == 0 or max(map(len, lines)) <= _SHOWN:
+    if start == 0 or max(map(len, lines)) <= find_width() - _INDENT:
         return [_cut_end(line) for line in lines]
     return [_cut_end(f"...{line[start:]}") for line in lines]
 
@@ -104,4 +104,5 @@ def _count_shared(lines: Sequence[str]) -> int:
 
 
 def _cut_end(line: str) -> str:
-    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..."
+    most = find_width() - _INDENT
+    return line if len(line) <= most else f"{line[: most - 3]}..."

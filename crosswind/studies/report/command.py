@@ -68,6 +68,7 @@ def report(
     """Write one self-contained HTML page about a store: success under noise, its newest sessions with their
     noise and outcome, one noisy session in full, figures of noise and traffic, and training. Success under
     noise is printed, too."""
+    from crosswind.studies.drop.sections import show_gate
     from crosswind.studies.drop.store import measure_store
     from crosswind.studies.report.figures import WITHOUT_PLOTS, can_draw
     from crosswind.studies.report.page import Evaluation, render
@@ -104,7 +105,8 @@ def report(
     if not (drops or evaluation):
         click.echo(_NO_DROP + _tell_void(measured), err=True)
     for drop in shown if files else drops:
-        click.echo(outputs.write(drop.sections, drop.to_json, drop.attempts, drop.title, url, result))
+        sections = show_gate(drop.sections, drop.figures.drop, result)
+        click.echo(outputs.write(sections, drop.to_json, drop.attempts, drop.title, url, result))
     click.echo(str(out))
     if not can_draw():
         click.echo(WITHOUT_PLOTS, err=True)

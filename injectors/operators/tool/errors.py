@@ -65,7 +65,7 @@ class TransientError:
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         return Result(
-            draw["text"], f"The result of {target.tool} was replaced by a message that {self.what}."
+            draw["text"], f"A message that {self.what} stands in place of the result of {target.tool}."
         )
 
 

@@ -11,8 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from crosswind.gateway.commands.doctor import doctor
-from crosswind.gateway.commands.tool_diagnosis import describe_tools
-from crosswind.injectors.profiles.load import parse
+from crosswind.gateway.commands.tool_diagnosis import DiagnosedTool, describe_tools
+from crosswind.gateway.tools.safety import assess
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.engine.plan import Seed, make_plan
+from crosswind.injectors.profiles.load import load, parse
 from tests.gateway.tools.shop import OPENAPI, mcp_shop
 
 
@@ -49,6 +52,14 @@ def test_the_operations_of_an_openapi_document_are_listed(tmp_path: Path) -> Non
     assert any(line.startswith("noise for read_only, idempotent: tool.execution_failure") for line in lines)
     assert lines[-1].startswith(f"wrote {profile}: correct its classes")
     assert max(map(len, lines[:-1])) <= 80
+
+
+def test_a_tool_that_writes_is_listed_with_the_word_that_says_so_and_the_fix() -> None:
+    tool = ToolSchema("frobnicate", "Cancels an order.", {})
+    safety = assess(make_plan(load("off"), Seed(0, "test", "session")), tool.name, [tool])
+    lines = list(describe_tools([DiagnosedTool(tool.name, safety)]))
+    assert lines[1].split(None, 2) == ["frobnicate", "destructive", "'cancels' in its description"]
+    assert "`--tools-read-only NAME`" in " ".join(lines)
 
 
 def test_a_server_without_tools_is_told() -> None:

@@ -88,6 +88,9 @@ def test_a_failure_is_an_answer_as_apis_give_it() -> None:
     limited = answer_failure(Failure("result", "Too many requests", 429, 3))
     assert limited.status == 429 and dict(limited.headers)[b"retry-after"] == b"3"
     assert json.loads(limited.body) == {"error": {"message": "Too many requests"}}
+    labelled = answer_failure(Failure("result", "Error 503: Upstream connection was reset.", 500))
+    assert json.loads(labelled.body) == {"error": {"message": "Upstream connection was reset."}}
+    assert labelled.status == 503
     own = answer_failure(Failure("result", '{"code": 5}', 500))
     assert own.body == b'{"code": 5}'
     assert b"www-authenticate" in dict(answer_failure(Failure("refusal", "no", 401)).headers)

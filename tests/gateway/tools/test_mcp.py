@@ -48,6 +48,18 @@ def test_a_result_of_ours_has_the_members_of_its_era(modern: bool) -> None:
     assert ("resultType" in body["result"]) is modern
 
 
+def test_the_notes_on_a_call_that_was_not_delivered_name_its_tool_and_speak_of_no_result_of_its() -> None:
+    link, leg = make_link("tool.timeout", more="bounds: {faults_per_call: 1}")
+    link.from_client(call(1, ORDER, {"id": 1}), 1)
+    link.from_client(call(2, ORDER, {"id": 1}), 2)
+    failed, withheld = [one.note for one in leg.drain() if one.operator != CALL]
+    assert failed == (
+        f"A message that the call timed out stands in place of the result of {ORDER}. Solvable: the call "
+        "never reached the tool, and the same call made again does."
+    )
+    assert withheld.startswith(f"Withheld: this call of {ORDER} has already met one fault")
+
+
 def test_what_noise_does_not_touch_keeps_its_bytes() -> None:
     link, _ = make_link("tool.misleading", "transport.latency", severity=0.0)
     odd = b'{ "id":1.0,"method":"tools\\/call", "params" :{"name":"x","arguments":{"a":1e2}}}\r\n'

@@ -9,8 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import httpx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from crosswind.gateway.config.upstream import Health
 from crosswind.gateway.upstreams.probing import probe_replica
@@ -69,6 +71,29 @@ def test_a_replica_is_left_out_for_longer_each_time() -> None:
     assert replica.state == ReplicaState(up=True, failures=0, last_error=None)
     replica.record_failure("status_500")
     assert replica.state == ReplicaState(up=True, failures=1, last_error="status_500")
+
+
+@pytest.mark.parametrize(
+    "bases,told",
+    [
+        (["http://a", "http://b"], "a replica is ejected"),
+        (["http://a"], "the only replica fails; requests still go to it"),
+    ],
+)
+def test_the_log_says_once_that_a_replica_fails_and_that_it_answers_again(
+    bases: list[str], told: str
+) -> None:
+    replicas = Replicas(bases, Health(failures=2, eject=3600))
+    replica = replicas.members[0]
+    with capture_logs() as logs:
+        replica.record_failure("status_500")
+        replica.record_success()
+        assert logs == []
+        for _ in range(4):
+            replica.record_failure("status_500")
+        replica.record_success()
+    assert [one["event"] for one in logs] == [told, "a replica answers again"]
+    assert replicas.order(None)
 
 
 async def test_a_session_stays_on_its_replica_and_moves_when_that_goes(tmp_path: Path) -> None:

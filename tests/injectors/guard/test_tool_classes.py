@@ -14,6 +14,7 @@ from crosswind.injectors.conversation import ToolHints, ToolSchema
 from crosswind.injectors.guard.tool_classes import (
     classify,
     classify_by_first_word,
+    explain_writing,
     find_declared,
     may_fault,
     merge_tables,
@@ -60,6 +61,24 @@ def test_no_tool_of_any_domain_that_writes_is_read_only() -> None:
     [
         ("find_slots", "The free appointment slots of a department.", ("department",), "read_only"),
         ("find_memory", "Free the memory of a process.", ("pid",), "destructive"),
+        ("list_slots", "Free appointments of a doctor on a day.", ("doctor",), "read_only"),
+        ("list_tickets", "Open tickets of a customer.", ("customer",), "read_only"),
+        ("find_contacts", "Close contacts of a patient.", ("patient",), "read_only"),
+        ("get_settings", "Set of values of a device.", ("device",), "read_only"),
+        ("list_claims", "Claims of a patient.", ("patient",), "read_only"),
+        ("list_departures", "Next departures from a stop.", ("stop",), "read_only"),
+        ("list_charges", "The charges of an account.", ("account",), "read_only"),
+        ("search_stations", "Charge points near a place.", ("place",), "read_only"),
+        ("get_status", "Lock status of a door.", ("door",), "read_only"),
+        ("get_appointment", "Books an appointment.", ("slot",), "destructive"),
+        ("get_appointment", "Book an appointment.", ("slot",), "destructive"),
+        ("get_ticket", "Close ticket by id.", ("id",), "destructive"),
+        ("get_ticket", "Closes tickets of a customer.", ("id",), "destructive"),
+        ("find_doors", "Open all doors of a car.", ("car",), "destructive"),
+        ("list_cache", "Clear up entries of the cache.", (), "destructive"),
+        ("get_flags", "Toggle flags of a user.", ("user",), "destructive"),
+        ("display_settings", "Set levels of the display.", ("level",), "destructive"),
+        ("free_slots", "Free slots of a doctor.", ("doctor",), "destructive"),
         ("flights", "Flights between two airports on a day.", ("origin", "to", "date"), "read_only"),
         ("lights", "Lights of a room.", ("room", "brightness"), "unknown"),
         ("resigns", "Resignations of the team.", ("message",), "unknown"),
@@ -86,6 +105,22 @@ def test_name_description_and_parameters_are_weighed(
 ) -> None:
     schema = ToolSchema(name, description, {"properties": {key: {} for key in parameters}})
     assert classify(name, None, [schema]) == kind
+
+
+@pytest.mark.parametrize(
+    "tool,said",
+    [
+        (ToolSchema("cancel_order", "Reads an order.", {}), "'cancel' in its name"),
+        (ToolSchema("get_order", "Gets an order. Cancels it.", {}), "'cancels' in its description"),
+        (ToolSchema("get_order", "Get an order and delete it.", {}), "'delete' in its description"),
+        (ToolSchema("buchung_stornieren", "", {}), "its name"),
+        (ToolSchema("frobnicate", "", {}, ToolHints.of({"readOnlyHint": False})), "its annotations"),
+        (ToolSchema("get_order", "Gets an order.", {}), ""),
+    ],
+)
+def test_what_says_that_a_tool_writes_is_told(tool: ToolSchema, said: str) -> None:
+    assert explain_writing(tool.name, [tool]) == said
+    assert (classify(tool.name, None, [tool]) is ToolClass.DESTRUCTIVE) is bool(said)
 
 
 @pytest.mark.parametrize("tool", REAL, ids=[f"{one['source']}-{one['name']}" for one in REAL])

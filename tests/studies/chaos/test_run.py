@@ -86,6 +86,31 @@ def test_a_run_draws_from_own_packs_and_goes_on_with_the_same(
     assert refused.exit_code == 2 and "--packs is for a gateway of the run's own" in refused.output
 
 
+VAGUE = """
+name: vague
+rules:
+  - operator: user.ambiguous
+    severity: 1.0
+    when: {probability: 1.0}
+"""
+
+
+def test_users_leave_nothing_open_unless_somebody_answers(play: Chaos, tmp_path: Path) -> None:
+    prompt = "Please find a flight to Lisbon on 2026-12-01. HA-1"
+    play.tasks = [{"id": f"t{n}", "prompt": prompt, "expect": "Gate B1."} for n in range(4)]
+    play.profile = str(tmp_path / "vague.yaml")
+    Path(play.profile).write_text(VAGUE)
+    done = play()
+    assert not any(one.faults for one in play.attempts())
+    assert "nobody answers the agent" in " ".join(done.stdout.split())
+    refused = play("--user-answers", "--resume")
+    assert refused.exit_code == 2 and "--resume: user answers isn't what it was" in refused.output
+    play.folder = tmp_path / "answered"
+    play.folder.mkdir()
+    play("--user-answers")
+    assert any(one.faults for one in play.attempts())
+
+
 def test_a_gate_ends_the_run_as_soon_as_its_verdict_stands(play: Chaos) -> None:
     play.tasks, play.profile = flights(60), "chaos/confused-users"
     done = play("--fail-below", "0.5", "--concurrency", "2")
@@ -120,7 +145,11 @@ def test_a_gate_over_many_tasks_does_not_look_after_each(running: Running) -> No
 def test_a_gate_that_few_tasks_cannot_decide_says_so(play: Chaos) -> None:
     done = play("--max-drop", "0.1")
     assert done.exit_code == 3
-    assert "Inconclusive: a drop of at most 10.0 points" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    goal = re.search(r"Inconclusive: a drop of at most 10.0 points: 0.0 points \[(\S+), (\S+)\]", said)
+    assert goal is not None, said
+    # The headline has the interval that decides: a drop is a difference below 0.
+    assert f"+0.0 points [-{goal[2]}, +{goal[1].removeprefix('-')}] (the gate's interval)" in said
 
 
 def test_an_upstream_that_fails_half_way_is_never_the_agents_failure(play: Chaos) -> None:

@@ -131,6 +131,21 @@ def test_a_wide_table_fits_80_columns() -> None:
     assert "… and 10 more" in text
 
 
+def test_a_table_is_folded_by_the_variable_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads = ("operator", "met", "injected", "withheld", "assigned", "exposed", "95 %")
+    row = ("tool.execution_failure", "12/16", "12", "3", "-75.0", "-100.0", "[-100.0, -100.0]")
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = write_text([Section("By operator", heads, (row,), "Points of success. " * 9)]).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines[1:3] == ["operator", "    met injected withheld assigned exposed             95 %"]
+    assert lines[3:5] == [
+        "tool.execution_failure",
+        "  12/16       12        3    -75.0  -100.0 [-100.0, -100.0]",
+    ]
+    monkeypatch.setenv("COLUMNS", "120")
+    assert "tool.execution_failure  12/16" in write_text([Section("By operator", heads, (row,))])
+
+
 def test_live_traffic_without_tasks_is_told_unpaired(tmp_path: Path) -> None:
     store = write_run(tmp_path / "a.db", clean=20, noisy=10)
     with closing(sqlite3.connect(store)) as connection, connection:

@@ -169,6 +169,37 @@ def test_a_project_with_the_wheel_installed(provider: ScriptedProvider, tmp_path
     assert (installed / "crosswind" / "studies" / "pytest_plugin" / "plugin.py").exists()
 
 
+VAGUE = """
+name: vague
+rules:
+  - operator: user.ambiguous
+    severity: 1.0
+    when: {probability: 1.0}
+"""
+ASKING = """
+
+@pytest.mark.crosswind(profiles=["vague.yaml"], min_success=0.0)
+def test_nobody_answers(crosswind):
+    ask(crosswind, "HA-1 on 2026-12-01 to Lisbon")
+
+
+@pytest.mark.crosswind(profiles=["vague.yaml"], min_success=0.0, user_answers=True)
+def test_plays_a_user(crosswind):
+    ask(crosswind, "HA-1 on 2026-12-01 to Lisbon")
+"""
+
+
+def test_users_leave_nothing_open_unless_the_test_plays_one(
+    provider: ScriptedProvider, tmp_path: Path
+) -> None:
+    (tmp_path / "vague.yaml").write_text(VAGUE)
+    said = run_pytest(
+        tmp_path, *PLUGIN, "-k", "nobody_answers or plays_a", upstream=provider.base_url, more=ASKING
+    )
+    assert "1 failed, 1 passed" in said, said
+    assert "under vague nothing could be injected, because nobody answers the agent" in said, said
+
+
 IDLE = """
 
 @pytest.mark.crosswind(profiles=["cut.yaml"])

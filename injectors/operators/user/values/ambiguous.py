@@ -52,7 +52,7 @@ from crosswind.injectors.wording import written_form
 LONGEST = 20_000
 """Characters of a text that a user may leave a value open in. Longer ones are documents."""
 TOO_LONG = f"the text has more than {LONGEST} characters, so it is no message that a user leaves open"
-NOBODY = "nobody could be asked for what the user would leave open"
+NOBODY = "nobody answers the agent (`user_can_answer` is false), so nothing is left open"
 _ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
 _LEFT_OUT = 0.15
 """How often a value that could be told less exactly is left out with its preposition instead."""
