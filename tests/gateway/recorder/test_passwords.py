@@ -69,7 +69,7 @@ HARMLESS = (
     "/etc/passwd:12:root:x:0:0:root:/root:/bin/bash",
     "arn:aws:secretsmanager:eu-west-1:123456789012:secret:shop-db-x1Y2z3",
     "password: scram-sha-256, password: argon2id",
-    "secret: client_secret_1234.json",
+    "secret: client_secret_1234.json, --secret=projects/my-project/secrets/my-secret/versions/12",
     "password: min_length=8",
     "[sudo] password:\nroot2@server01:~$ ls",
     "import secrets; secrets.token_hex(16)",

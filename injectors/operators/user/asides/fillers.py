@@ -101,9 +101,9 @@ def list_values(text: str, language: Language) -> list[str]:
         for start, end, kind in found
         if (kind is ValueType.NUMBER or kinds.count(kind) == 1)
         and not any(at < end and start < stop for at, stop in literals)
+        and (value := _read_value(text, start, end, kind, language)) is not None
         and not is_restricted(text, start, end, language)
         and not is_limit(text, start, end, language)
-        and (value := _read_value(text, start, end, kind, language)) is not None
     ]
     clauses = [[value for at, value in values if start <= at < end] for start, end in _split_clauses(text)]
     return max(clauses, key=len, default=[])

@@ -331,6 +331,7 @@ def test_what_is_ruled_out_or_bounds_the_rest_stays(
         ("I refuse to come after 15:30 on 2026-12-07.", "I refuse to come on 2026-12-07."),
         ("I can do Mondays only, never after 15:30.", "I can do Mondays only, never."),
         ("She can only come before 11:00, and I pay.", "She can only come, and I pay."),
+        ("Never after 15:30, please.", "After 15:30, please."),
         ("Bitte nichts am 2026-12-07 vor 10 Uhr.", "Bitte nichts am 2026-12-07."),
         ("Nous ne venons pas le 2026-12-07.", "Nous ne venons pas en décembre."),
     ],
