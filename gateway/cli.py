@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from crosswind.gateway.errors import ConfigurationError, nearest
+from crosswind.gateway.help_formatter import FoldingFormatter
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -138,6 +139,8 @@ def root() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command. Configuration and usage errors become one line on stderr and exit code 2."""
     _escape_unprintable()
+    if sys.stdout.isatty():
+        click.Context.formatter_class = FoldingFormatter
     try:
         code = root.main(
             args=list(arguments) if arguments is not None else None,

@@ -14,6 +14,7 @@ import click
 from crosswind.gateway.commands.findings import Finding, Mark, format_finding
 from crosswind.gateway.commands.serve import with_options
 from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.whole_file import OutFile, write_whole
 from crosswind.injectors.targets import ToolClass
 
 SHORTEST_KEY = 20
@@ -39,9 +40,7 @@ Examples:
 )
 @click.option("--mcp", metavar="URL", help="List this MCP server's tools, with class and proposed noise.")
 @click.option("--http", metavar="FILE|URL", help="The same for the API of this OpenAPI document.")
-@click.option(
-    "--write-profile", type=click.Path(path_type=Path), help="Write a profile for these tools to begin with."
-)
+@click.option("--write-profile", type=OutFile(), help="Write a profile for these tools to begin with.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def doctor(
     config: Path | None,
@@ -128,7 +127,7 @@ def _list_tools(
     except tool_diagnosis.NoToolsError as error:
         raise click.ClickException(str(error)) from None
     if profile is not None:
-        profile.write_text(tool_diagnosis.write_profile(profile.stem, tools), "utf-8")
+        write_whole(profile, tool_diagnosis.write_profile(profile.stem, tools))
     if as_json:
         safety = [(one, one.safety) for one in tools]
         listed = [

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from crosswind.injectors import registry
-from crosswind.injectors.cli.rendering import reflow, severity_of
+from crosswind.injectors.cli.rendering import fold, reflow, severity_of
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles import load as profiles
@@ -107,6 +107,7 @@ def _print_rows(console: Console, title: str, rows: Mapping[str, str]) -> None:
         shown = " ".join(summary.split())
         if console.is_terminal and room >= _LEAST_SUMMARY and cell_len(shown) > room:
             shown = f"{shown[: room - 1].rstrip()}…"
-        apart = f"\n      {shown}" if console.is_terminal and room < _LEAST_SUMMARY else f"  {shown}"
-        padded = name if "\n" in apart else name.ljust(widest)
-        click.echo(f"  {padded}{apart}")
+        if console.is_terminal and room < _LEAST_SUMMARY:
+            click.echo(f"  {name}\n{fold(f'      {shown}', console, '      ')}")
+        else:
+            click.echo(f"  {name.ljust(widest)}  {shown}")

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from rich.console import Group
+from rich.cells import cell_len
+from rich.console import Console, Group
 from rich.text import Text
 
 _PIECE = re.compile(r"\w+|\s+|[^\w\s]")
@@ -32,6 +33,14 @@ def severity_of(docstring: str) -> str:
 def reflow(docstring: str) -> str:
     """A docstring with each paragraph on one line, for a terminal to wrap."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in docstring.split("\n\n"))
+
+
+def fold(line: str, console: Console, indent: str = "    ") -> str:
+    """A line as wide as the terminal; the rest of a longer one is indented."""
+    room = max(console.width - len(indent), 1)
+    if cell_len(line) <= console.width:
+        return line
+    return f"\n{indent}".join(part.plain.rstrip() for part in Text(line).wrap(console, room))
 
 
 def render_event(before: str, after: str | None, note: str) -> Group:

@@ -24,7 +24,7 @@ Examples:
   crosswind compare monday.db tuesday.db
   crosswind compare runs.db runs.db --before agent=v1 --after agent=v2
   crosswind compare main.db branch.db --max-drop 0.05 --markdown comment.md
-\b
+
 Exit status: 0 passed, 3 inconclusive, 4 failed.
 """,
 )

@@ -35,8 +35,8 @@ def _read_duration(context: click.Context, parameter: click.Parameter, given: st
 Examples:
   crosswind drill --control http://127.0.0.1:8081 --for 10m --share 0.05 --profile chaos/flaky-tools
   crosswind drill --control URL --for 1h --share 0.01 --profile P --max-injections 100 --abort-above 0.2
-\b
-Exit status: 0 ended by its deadline, its count or Ctrl-C; 1 by --abort-above or the kill switch.
+
+Exit status: 0 ended by its deadline, its count or Ctrl-C; 1 by the kill switch or --abort-above.
 """,
 )
 @click.option("--control", required=True, metavar="URL", help="The control plane of the gateway.")

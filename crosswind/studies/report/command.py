@@ -29,7 +29,7 @@ Examples:
   crosswind report --out report.html
   crosswind report --store backup.db --markdown comment.md --max-drop 0.1
   crosswind report --clean release=old --noisy release=new
-\b
+
 Exit status with a goal: 0 passed, 3 inconclusive, 4 failed.
 """,
 )

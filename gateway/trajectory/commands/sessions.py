@@ -19,7 +19,7 @@ from crosswind.gateway.trajectory.conversations import read_first_message
 from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
 from crosswind.gateway.trajectory.timeline import describe_on_wire, is_on_wire, order_by_time
-from crosswind.injectors.cli.rendering import render_event, render_heading
+from crosswind.injectors.cli.rendering import fold, render_event, render_heading
 
 
 @click.group(
@@ -63,8 +63,10 @@ def list_command(url: str, group_id: str | None, limit: int, as_json: bool) -> N
         click.echo(
             f"{url} has no session" + ("" if group_id is None else f" of group {group_id!r}"), err=True
         )
+    console = Console()
     for one, turns, said in found:
-        click.echo(escape_control_characters(_list_line(one, turns, said)))
+        line = escape_control_characters(_list_line(one, turns, said))
+        click.echo(fold(line, console) if console.is_terminal else line)
 
 
 @sessions.command(

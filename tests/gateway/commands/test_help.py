@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,9 +17,14 @@ import yaml
 from click.testing import CliRunner
 
 from crosswind.gateway.cli import SECTIONS, root
+from crosswind.gateway.help_formatter import fold_command
 from crosswind.gateway.trajectory.commands.store_option import configured_store
+from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
+from tests import ROOT
 from tests.gateway.commands.test_bad_input import crosswind, refused
 from tests.gateway.servers import gateway
+from tests.gateway.trajectory import rows
 
 NARROW = 60
 OTHERS = {"serve", "noise check", "noise prove", "noise dose"}
@@ -48,6 +56,55 @@ def test_every_help_has_examples_and_whole_summaries(path: str) -> None:
     head, _, examples = result.output.partition("Example")
     assert examples and f"  crosswind {path}".rstrip() in examples
     assert "..." not in head.partition("Commands:")[2], "a summary is cut"
+
+
+def on_a_terminal(folder: Path, *arguments: str) -> list[str]:
+    """The lines that a command prints on a narrow terminal."""
+    near, far = os.openpty()
+    variables = {"COLUMNS": str(NARROW), "TERM": "xterm", "NO_COLOR": "1"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "crosswind.gateway.cli", *arguments],
+        cwd=folder,
+        stdout=far,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
+    ):
+        os.close(far)
+        said = b""
+        with contextlib.suppress(OSError):  # The far end is closed.
+            while part := os.read(near, 65536):
+                said += part
+    os.close(near)
+    return said.decode().splitlines()
+
+
+@pytest.mark.parametrize(
+    "arguments", ["chaos --help", "drill --help", "compare --help", "noise list --profiles", "sessions list"]
+)
+def test_lines_are_folded_for_a_narrow_terminal_and_stay_whole_in_a_pipe(
+    tmp_path: Path, arguments: str
+) -> None:
+    store = SqliteStore(tmp_path / "crosswind.db")
+    body = json.dumps({"messages": [{"role": "user", "content": "Could you book me a seat? " * 3}]})
+    store.write([rows.session("s" * 30), rows.turn("s" * 30, received=View.plain(body.encode()))])
+    store.close()
+    lines = on_a_terminal(tmp_path, *arguments.split())
+    assert lines and max(map(len, lines)) <= NARROW, max(lines, key=len)
+    if arguments.endswith("--help"):
+        piped = crosswind(tmp_path, *arguments.split()).stdout
+        assert any(len(line) > NARROW for line in piped.splitlines())
+        assert " ".join(" ".join(lines).replace("\\", "").split()) == " ".join(
+            piped.replace("\\", "").split()
+        )
+
+
+def test_what_is_folded_is_one_command_to_a_shell() -> None:
+    line = "  echo --profile 'two words' --for 10m -- \"a b\" last"
+    folded = fold_command(line, 30)
+    assert max(map(len, folded.splitlines())) <= 30 and "--for 10m" in folded
+    said = [subprocess.check_output(["sh", "-c", one], text=True) for one in (line, folded)]
+    assert said == ["--profile two words --for 10m -- a b last\n"] * 2
+    assert fold_command("  setup  # in ~/.bashrc", 10) == "  setup  # in ~/.bashrc"
 
 
 def test_every_command_of_ours_has_a_summary() -> None:
