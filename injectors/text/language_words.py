@@ -76,7 +76,7 @@ _LISTS: Mapping[str, str] = {
         cuenta después día días domingo durante entonces evitar excepto fecha hora horas lado luego martes
         mejor menos mes mientras mismo momento mucho mucha nada nadie ningún ninguna ninguno nunca número
         otra otro paso perdón persona poco posible primero pronto puedo rodilla salvo semana semanas sino
-        siempre siguiente solo sábado sólo tampoco tarde todavía todo todos tiempo va ver vez voy
+        siempre siguiente solo sábado sólo tampoco tarde todavía todo todos tiempo va sea ver vez voy
         """,
     "fr": """
         a ai alors as au aujourd'hui aussi aux avec avez avoir besoin bien bonjour c'est ce ces cet cette

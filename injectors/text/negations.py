@@ -40,6 +40,8 @@ _CLAUSES: Mapping[Language, str] = {
     Language.EN: r"not|never|nor|neither|cannot|(?:ca|do|wo|is|does|did|would|should|could|have|has)nt"
     r"|\w+n['’]t|nothing|none|nobody|no[ -]one|nowhere|hardly|barely|scarcely|rarely|seldom|unless|unable"
     r"|impossible|refus(?:e|es|ed|ing)|hat(?:e|es|ed|ing)|dislik(?:e|es|ed|ing)|anything but"
+    r"|rather (?:\S+ ){1,4}than"
+    r"|(?:(?:am|are|is|be)|['’](?:m|re|s)) (?:abroad|away|busy|unavailable|on (?:holiday|leave))"
     r"|(?:\A|(?<=\n)|(?<=[.!?;,] ))(?:please )?no(?! (?:problem|rush|worries|hurry))",
     Language.DE: r"nicht|nie|niemals|kein(?:e[nmrs]?)?|weder|nichts|niemand\w*|nirgends|nirgendwo|keinesfalls"
     r"|keineswegs|kaum|selten|ungern|(?:ver)?weiger\w+|vermeid\w+|hass(?:e|t|en)|unmöglich",
@@ -52,7 +54,7 @@ _CLAUSES: Mapping[Language, str] = {
 """Words that deny all that follows in their clause."""
 _NEAR: Mapping[Language, str] = {
     Language.EN: r"no|without|except(?: for)?|excluding|besides|instead of|rather than|other than|apart from"
-    r"|aside from|barring|save for|outside(?: of)?"
+    r"|aside from|barring|save for|outside(?: of)?|away from|clear of"
     r"|avoid(?:s|ed|ing)?|exclud(?:e|es|ed)|omit(?:ting)?|skip(?:ping)?|ignor(?:e|ing)|leav(?:e|ing) out"
     r"|filter(?:ing)? out|rul(?:e|es|ed|ing) out",
     Language.DE: r"außer|ausser|statt|anstatt|anstelle|ohne|bis auf|abgesehen von|ausgenommen|mit Ausnahme",
@@ -112,7 +114,8 @@ _RESTRICTS_BEHIND: Mapping[Language, re.Pattern[str]] = {
     Language.EN: re.compile(
         r"(?:\s+[^\s.,;:!?]+){0,3}?\s+(?:(?:(?:do|does|is|are|will|would)(?: not|n['’]t)|won['’]t)"
         rf"(?: really| quite)? {_UNFIT}|(?:is|are) (?:impossible|out|off|no good|too \w+)|never works?"
-        r"|(?:i|we|he|she|they|my \w+) (?:ca(?:n['’]t|nnot)|could(?:n['’]t| not)|won['’]t|refuse|never))\b"
+        r"|(?:i|we|he|she|they|my \w+) (?:ca(?:n['’]t|nnot)|could(?:n['’]t| not)|won['’]t|refuse|never)"
+        r"|(?:(?:am|are|is)|\w+['’](?:m|re|s)) (?:abroad|away|busy|unavailable|on (?:holiday|leave)))\b"
         r"|\s+only\b",
         re.IGNORECASE,
     ),
@@ -129,7 +132,7 @@ _RESTRICTS_BEHIND: Mapping[Language, re.Pattern[str]] = {
     ),
     Language.JA: re.compile(
         r"[^、。！？\n]{0,12}?(?:以外|を除|抜き|じゃな|では?な[いくし]|ないで(?!しょ)|ないように|なくて(?!は)|行かない"
-        r"|無理|だめ|ダメ|駄目|嫌|避け|不可|困り|困る|のみ|だけ|しか|(?:け|き|れ|て)ない(?=[。、]|$)|ません(?!か|でしょうか))"
+        r"|無理|だめ|ダメ|駄目|嫌|避け|不可|困り|困る|悪い|悪く|埋まって|のみ|だけ|しか|(?:け|き|れ|て)ない(?=[。、]|$)|ません(?!か|でしょうか))"
     ),
     Language.ZH: re.compile(r"[^，。！？、\n]{0,6}?(?:不行|不可以|不方便|不能|没空|没有空|之外|以外)"),
     Language.AR: re.compile(r"(?:\s+[^\s.,،؛:!؟?]+){0,3}?\s+(?:لا|لن|ليس|مستحيل|فقط)(?!\w)"),
@@ -184,6 +187,7 @@ _BOUNDS: Mapping[Language, re.Pattern[str]] = {
     ),
     Language.DE: re.compile(
         r"\b(?:vor|nach|bis|spätestens|frühestens|höchstens|mindestens|maximal|minimal|max\.|min\.|unter|über"
+        r"|erst(?: ab| um| am| wieder)?"
         r"|innerhalb|binnen|(?:mehr|weniger|später|früher|länger) als)\s+"
         rf"(?:(?:{_HOUR}|uhr|de[mnr]|zum|um|am|einschließlich|von|de[sr])\s+)*\Z",
         re.IGNORECASE,

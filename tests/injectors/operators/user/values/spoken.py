@@ -132,6 +132,9 @@ RESTRICTED = {
         "Not {on} {date}, 2026-12-18 or 2026-12-19, please.",
         "Unless it is {on} {date}, any day will do.",
         "I need a bed for at least 3 nights.",
+        "Please keep away from {date}.",
+        "I'd rather wait than come at {time}.",
+        "I'm busy on {date}, sorry.",
     ),
     Language.DE: (
         "Bitte nichts vor {time} Uhr am {date}.",
@@ -140,6 +143,7 @@ RESTRICTED = {
         "Jeder Tag außer dem {date} passt mir.",
         "Ich kann nur am {date} kommen.",
         "Bitte spätestens am {date} und bis {time} Uhr.",
+        "Sie kann erst ab {time} Uhr am {date}.",
     ),
     Language.FR: (
         "Je ne peux jamais venir avant {time} le {date}.",
