@@ -98,7 +98,7 @@ async def walk(running: Running) -> Walk:
         pytest.param({"record": "none"}, 22, 56, id="neither noise nor a record"),
         pytest.param({}, 44, 143, id="clean"),
         # The noise acts in each of these turns: it is drawn, checked by the guard, told, and remembered.
-        pytest.param({"noise": NOISE}, 80, 280, id="text noise"),
+        pytest.param({"noise": NOISE}, 81, 282, id="text noise"),
         pytest.param({"noise": profile(ABBREVIATED)}, 66, 257, id="renamed tools"),
     ],
 )
