@@ -51,6 +51,7 @@ CODES = {
     "an answer can't be recorded": "answer_not_recorded",
     "an upstream leads back to this gateway": "upstream_loop",
     "an upstream refuses to be asked for token ids": "token_ids_refused",
+    "an upstream refuses requests without a key": "upstream_key_missing",
     "an upstream's models are left out": "models_left_out",
     "another store is in the place of the one that was open, and is used from now on": "store_replaced",
     "another gateway serves this store; send a session's requests to one of them only": "store_shared",

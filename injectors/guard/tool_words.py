@@ -121,12 +121,12 @@ ADJECTIVES = make_words("free open complete")
 """Those of ACTING that are no verbs behind an article: `The free slots of a calendar`."""
 
 MODIFIERS = ALSO_NOUNS | make_words(
-    """free open close clear set complete next key draft bulk batch backup block call charge checkout
-    claim control cut deposit dial dispatch drive drop end exchange export fill finish fire flash fork
+    """free open set complete next key draft bulk batch backup block call charge checkout
+    claim control cut deposit dial dispatch drive drop end exchange export fill flash fork
     fund gift grant hire hold import install invite join launch lease like lock login logout mark
-    mention mint mount park pause pay pin play press print probe purchase queue reply refund release rent
-    request return ring scan screenshot seed sign sleep sort stake start stop swap swipe switch talk tap
-    text tip train transfer trash trigger turn type wait watch wire award"""
+    mention mint mount park pause pin play press print probe queue reply release rent
+    request return ring scan screenshot seed sign sleep sort stake start swap swipe switch talk tap
+    text tip train transfer trigger turn type wait watch wire award"""
 )
 """Those of ACTING that are adjectives or nouns at the head of a description, if the name reads: `Free slots
 of a doctor`, `Charge points near a place`."""

@@ -63,7 +63,7 @@ def test_no_tool_of_any_domain_that_writes_is_read_only() -> None:
         ("find_memory", "Free the memory of a process.", ("pid",), "destructive"),
         ("list_slots", "Free appointments of a doctor on a day.", ("doctor",), "read_only"),
         ("list_tickets", "Open tickets of a customer.", ("customer",), "read_only"),
-        ("find_contacts", "Close contacts of a patient.", ("patient",), "read_only"),
+        ("find_contacts", "Close contacts of a patient.", ("patient",), "destructive"),
         ("get_settings", "Set of values of a device.", ("device",), "read_only"),
         ("list_claims", "Claims of a patient.", ("patient",), "read_only"),
         ("list_departures", "Next departures from a stop.", ("stop",), "read_only"),
