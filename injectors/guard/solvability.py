@@ -141,11 +141,10 @@ def check_user_text(entry: Registered, target: UserTarget, after: str, draw: Dra
     shown, after = after, correct(after, draw) if "wrong" in draw else after
     if not after.strip() and target.text.strip():
         return "nothing of the message was left"
-    withheld_for_good = entry.recovery is not Recovery.ASK_USER or not target.user_can_answer
-    if withheld_for_good:
-        if (lost := entities.find_lost(target.text, after, target.tools)) is not None:
-            return f"it would have changed {lost!r:.60}, which the task may depend on"
-    elif (needed := find_lost_restriction(target.text, after, target.tools)) is not None:
+    lost = entities.find_lost(target.text, after, target.tools)
+    if lost is not None and (entry.recovery is not Recovery.ASK_USER or not target.user_can_answer):
+        return f"it would have changed {lost!r:.60}, which the task may depend on"
+    if lost is not None and (needed := find_lost_restriction(target.text, after, target.tools)) is not None:
         return f"it would have lost {needed!r:.60}, and what the user rules out or bounds would be another"
     added = entities.find_added_numbers(target.text, after)
     if added and (

@@ -132,7 +132,7 @@ _SOUNDS: dict[Language, tuple[tuple[str, str], ...]] = {
         *(("mm", "m"), ("nn", "n"), ("tt", "t"), ("äu", "eu"), ("ä", "e"), ("ieder", "ider"), ("ig", "ich")),
     ),
     Language.FR: (
-        *(("ss", "s"), ("tt", "t"), ("nn", "n"), ("ll", "l"), ("er$", "ez"), ("ez$", "er"), ("ai$", "ais")),
+        *(("ss", "s"), ("tt", "t"), ("nn", "n"), ("ll", "l"), ("er$", "é"), ("ez$", "er"), ("ai$", "ais")),
         *(("eau", "au"), ("qu", "k"), ("ç", "c"), ("ois$", "oi"), ("ait$", "ais"), ("mm", "m")),
     ),
     Language.ES: (
@@ -144,8 +144,8 @@ _SOUNDS: dict[Language, tuple[tuple[str, str], ...]] = {
         *(("ض", "ظ"), ("ظ", "ض"), ("اً", "ا"), ("ذ", "د")),
     ),
 }
-"""What is written for what sounds, or in Arabic looks, the same; `$`: at a word's end. Nobody puts a sign
-over a letter of a word that has none."""
+"""What is written for what sounds, or in Arabic looks, the same; `$`: at a word's end, where alone French
+writes `é` for what sounds so: `annulé` for `annuler`, and never `méci`."""
 
 
 def _mishear(word: str, language: Language | None, rng: SeededRandom) -> str | None:
