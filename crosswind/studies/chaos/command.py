@@ -174,7 +174,7 @@ def chaos(outputs: Outputs, **given: Any) -> None:
     ANTHROPIC_BASE_URL and ANTHROPIC_AUTH_TOKEN, and reads the task from its standard input, or where
     its arguments have {task}. {base_url}, {api_key} and {id} are filled in, too. Exit status 0 is success
     unless a checker, the task's `expect` or its last JSON line, such as {"success": false}, says otherwise.
-    Nobody answers what the agent asks, so users say all that the task needs, unless --user-answers is given.
+    Nobody answers what the agent asks, so users say all that the task needs; one option says otherwise.
     """
     from crosswind.gateway.client import GatewayError
     from crosswind.gateway.control_characters import escape_control_characters
