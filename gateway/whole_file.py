@@ -52,7 +52,9 @@ class OutFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        folder = next(one for one in (path.parent, *path.absolute().parents) if one.exists())
+        if path.exists() and not path.is_file():
+            return path
+        folder = next(one for one in path.resolve().parents if one.exists())
         if not folder.is_dir():
             self.fail(f"{folder} is no folder; name another file", param, ctx)
         if not os.access(folder, os.W_OK | os.X_OK):

@@ -22,6 +22,7 @@ from crosswind.gateway.commands.listeners import (
 from crosswind.gateway.commands.store_claim import find_claim
 from crosswind.gateway.commands.upstream_diagnosis import diagnose_upstream
 from crosswind.gateway.config.settings import Settings
+from crosswind.gateway.counts import count
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, SWITCH_ON, find_reason, switch_file
 from crosswind.gateway.sessions.profiles import PROFILE, Profiles, read_profile_files
@@ -169,10 +170,10 @@ def _check_store(store: Store) -> Iterator[Finding]:
     fitness = store.summary().fitness
     if not fitness:
         yield note("store: no turns yet")
-    for reason, count in fitness.items():
+    for reason, turns in fitness.items():
         if reason != Fitness.FIT:
-            turns = "turn is" if count == 1 else "turns are"
-            yield note(f"store: {count:,} {turns} unfit for training: {reason}{_REMEDIES.get(reason, '')}")
+            unfit = count(turns, "turn is", "turns are")
+            yield note(f"store: {unfit} unfit for training: {reason}{_REMEDIES.get(reason, '')}")
     trust = Trust.of([*store.settings(VERSION), *store.settings(SERVER)])
     if trust.stopped is not None:
         yield bad(f"store: capture for training is stopped: {trust.stopped}")
@@ -183,5 +184,5 @@ def _check_store(store: Store) -> Iterator[Finding]:
             f"store: of {found.pairs:,} turns of {model} ({SESSIONS_READ} newest sessions) "
             f"{found.held / found.pairs:.1%} extend what came before token for token"
         )
-        for cause, count in found.causes().most_common():
-            yield note(f"store: {model}: {count:,} don't: {cause}: {CAUSES[cause]}")
+        for cause, pairs in found.causes().most_common():
+            yield note(f"store: {model}: {pairs:,} don't: {cause}: {CAUSES[cause]}")

@@ -11,6 +11,7 @@ import httpx
 from crosswind.gateway.commands.findings import Finding, bad, good, note
 from crosswind.gateway.config.provider_presets import DIALECTS
 from crosswind.gateway.config.upstream import UpstreamSettings
+from crosswind.gateway.counts import count
 
 ENGINES = frozenset({"vllm", "crosswind"})
 """Values of `owned_by` of engines that return token ids."""
@@ -53,7 +54,7 @@ def diagnose_upstream(upstream: UpstreamSettings) -> Iterator[Finding]:
             found = _check_engine(base, models, headers)
             yield Finding(found.mark, f"{base}: {found.text}")
         else:
-            yield good(f"{base}: it lists {len(models)} model{'' if len(models) == 1 else 's'}; {HOSTED}")
+            yield good(f"{base}: it lists {count(len(models), 'model')}; {HOSTED}")
 
 
 def _get_models(base: str, headers: Mapping[str, str]) -> httpx.Response:

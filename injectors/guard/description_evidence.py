@@ -72,7 +72,7 @@ def judge_description(description: str, name: tuple[str, ...], *, name_reads: bo
     for sentence in _SENTENCE.split(text):
         if not sentence.strip() or _ADVICE.match(sentence):
             continue
-        says, word = _judge_head(sentence, name_reads)
+        says, word = _judge_head(sentence, name if name_reads else ())
         found.append(says)
         if not found[1:] and says is Says.NOTHING and names_a_fact(sentence, name):
             found[0] = Says.NAMES_A_FACT
@@ -86,8 +86,8 @@ def judge_description(description: str, name: tuple[str, ...], *, name_reads: bo
     return Evidence(Says.TELLS if not {Says.READS, Says.TELLS}.isdisjoint(found) else Says.NOTHING)
 
 
-def _judge_head(sentence: str, name_reads: bool) -> tuple[Says, str]:
-    """What the first verb of a sentence says, and the word."""
+def _judge_head(sentence: str, name: tuple[str, ...]) -> tuple[Says, str]:
+    """What the first verb of a sentence says, and the word. `name` are the words of a name that reads."""
     lead = _LEAD.match(sentence)
     began = sentence[: lead.end()] if lead else ""
     rest = sentence[len(began) :]
@@ -105,21 +105,26 @@ def _judge_head(sentence: str, name_reads: bool) -> tuple[Says, str]:
         return Says.WRITES, words[0]
     if words[0] in ADJECTIVES and began.endswith(_ARTICLES):
         return Says.NOTHING, words[0]
-    if name_reads and verb in MODIFIERS and (began.endswith(_ARTICLES) or _begins_a_noun_phrase(words, verb)):
+    if name and verb in MODIFIERS and (began.endswith(_ARTICLES) or _begins_a_noun_phrase(words, verb, name)):
         return Says.NOTHING, words[0]
     return _by_verb(verb, words), words[0]
 
 
-def _begins_a_noun_phrase(words: list[str], verb: str) -> bool:
+def _begins_a_noun_phrase(words: list[str], verb: str, name: tuple[str, ...]) -> bool:
     """Whether the first word may be an adjective or a noun: `Free slots of a doctor`, `Claims of a patient`.
-    A single thing without an article is what a verb acts on: `Close ticket by id`.
+    A single thing without an article is what a verb acts on (`Close ticket by id`), and so are several that
+    the name doesn't ask for: `Dispatch drivers to riders`.
     """
     if words[1:2] and words[1] in _BEHIND_A_NOUN:
         return True
     phrase = list(takewhile(lambda word: word not in _PREPOSITIONS, words[1:]))
     if words[0] != verb or not _BETWEEN_VERB_AND_OBJECT.isdisjoint(phrase):
         return False
-    return any(word in FACTS or (word.endswith("s") and not word.endswith(SINGULAR)) for word in phrase)
+    asked = phrase if words[0] in ADJECTIVES else name
+    return any(
+        word in FACTS or (word in asked and word.endswith("s") and not word.endswith(SINGULAR))
+        for word in phrase
+    )
 
 
 _BEHIND_A_NOUN = frozenset(("of", "between", "that", "which", "who", "whose"))
@@ -143,8 +148,8 @@ def _by_verb(verb: str, words: list[str]) -> Says:
     if verb in UNTELLING:
         return Says.NOTHING
     # A noun, if it isn't the sentence's own verb: `Order details of a customer`.
-    acts = verb in ACTING and (words[0] != verb or verb not in ALSO_NOUNS or _takes_an_object(words))
-    return Says.WRITES if acts and (verb not in ALSO_NOUNS or _takes_an_object(words)) else Says.NOTHING
+    acts = verb in ACTING and (verb not in ALSO_NOUNS or _takes_an_object(words))
+    return Says.WRITES if acts else Says.NOTHING
 
 
 def _takes_an_object(words: list[str]) -> bool:

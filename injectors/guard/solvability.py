@@ -67,7 +67,6 @@ NO_ROOM = BoundsRefusal("the session's bounds would leave no room to settle it")
 
 _WORD = re.compile(rf"[{entities.UNSPACED}]|[^\W{entities.UNSPACED}]+")
 NO_DRAW: Draw = {}
-NO_TABLE: Mapping[str, str] = {}
 
 
 class Spent(msgspec.Struct, frozen=True, gc=False):
@@ -82,7 +81,7 @@ def check_fault(
     spent: Spent,
     bounds: Bounds,
     permission: Permission,
-    declared: Mapping[str, str] = NO_TABLE,
+    declared: Mapping[str, str],
 ) -> str | None:
     """Why this result may not be destroyed; None if it may. `declared` is the operator's table of classes."""
     if not permission.allowed:

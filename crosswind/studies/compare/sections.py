@@ -8,6 +8,7 @@ from crosswind.figures.comparison import ArmComparison, Comparison
 from crosswind.figures.drop import Drop
 from crosswind.figures.gate import GateResult
 from crosswind.figures.success import ArmSuccess
+from crosswind.gateway.counts import count
 from crosswind.studies.drop.sections import (
     JUDGED,
     NO_NOISE,
@@ -16,7 +17,6 @@ from crosswind.studies.drop.sections import (
     flips_section,
     interval,
     percent,
-    plural,
     points,
 )
 
@@ -59,8 +59,8 @@ def _headline(found: Comparison, gate: GateResult | None) -> tuple[str, ...]:
         lines.append(
             f"The drop under noise went from {_lost(found.drop_before)} to {_lost(found.drop_after)} points: "
             f"a difference of {points(found.drops.difference)} "
-            f"{interval(found.drops.low, found.drops.high)} over {found.drops.n:,} "
-            f"{plural(found.drops.n, 'task')}."
+            f"{interval(found.drops.low, found.drops.high)} over "
+            f"{count(found.drops.n, 'task')}."
         )
     return tuple(lines)
 
@@ -77,7 +77,7 @@ def _arm_line(name: str, arm: ArmComparison, decided: tuple[float, float] | None
         return (
             f"{name.capitalize()} success {way}: {percent(one.before)} to {percent(one.after)}, "
             f"{points(one.difference)} points {interval(low, high)}{JUDGED if decided else ''}, paired over "
-            f"{one.n:,} {plural(one.n, 'task')}."
+            f"{count(one.n, 'task')}."
         )
     if arm.unpaired is not None:
         two = arm.unpaired

@@ -12,11 +12,12 @@ import msgspec
 from crosswind.figures.attempts import Arm, Attempt, Void
 from crosswind.figures.exposure import NOTHING, explain_no_noise
 from crosswind.figures.figures import measure
+from crosswind.gateway.counts import count
 from crosswind.gateway.sessions.drills import DRILLED, NO, YES
 from crosswind.gateway.trajectory.outcomes import NoiseEvent, SessionOutcome, Withholding
 from crosswind.studies.attempts import read_attempts, with_labels
 from crosswind.studies.components import kind_of
-from crosswind.studies.drop.sections import Section, describe, plural
+from crosswind.studies.drop.sections import Section, describe
 
 _ARMS = {Arm.NOISY: with_labels({DRILLED: YES}), Arm.CLEAN: with_labels({DRILLED: NO})}
 _NAMES = {Arm.NOISY: "drilled", Arm.CLEAN: "others"}
@@ -78,7 +79,7 @@ def _tell(drill: Mapping[str, Any], attempts: Sequence[Attempt]) -> tuple[str, .
         f"Begun by {drill['began_by']}. Ended by {drill['ended_by']}: {drill['reason']}.",
     ]
     if not drilled:
-        none = f"of {len(attempts):,} {plural(len(attempts), 'session')} none was drawn"
+        none = f"of {count(len(attempts), 'session')} none was drawn"
         lines.append(f"N{NOTHING[1:]}{none if attempts else 'traffic opened no session'}.")
     elif not any(one.faults for one in drilled):
         reason = explain_no_noise(drilled)

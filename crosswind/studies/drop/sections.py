@@ -14,6 +14,7 @@ from crosswind.figures.paired import PairedDifference
 from crosswind.figures.recovery import ALL
 from crosswind.figures.success import ArmSuccess
 from crosswind.figures.unpaired import UnpairedDifference
+from crosswind.gateway.counts import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def headline(drop: Drop, judged: tuple[float, float] | None = None) -> tuple[str
     lines = [
         f"Success went from {percent(paired.before)} clean to {percent(paired.after)} under noise: "
         f"{points(paired.difference)} points {interval(low, high)}{JUDGED if judged else ''}, paired over "
-        f"{paired.n:,} {plural(paired.n, 'task')}."
+        f"{count(paired.n, 'task')}."
     ]
     if paired.before == 0.0:
         lines.append("No clean attempt succeeded, so noise could cost nothing: fix the agent first.")
@@ -138,7 +139,7 @@ def _format_count(arm: ArmSuccess) -> str:
 
 
 def _void(arm: ArmSuccess) -> str:
-    return ", ".join(f"{count} {reason}" for reason, count in arm.void.items())
+    return ", ".join(f"{times} {reason}" for reason, times in arm.void.items())
 
 
 _TITLES = {
@@ -231,7 +232,7 @@ def _recovery_section(figures: Figures, read: int | None, of: int | None) -> Sec
     about = "Around: went on by another call. Back: what the fault took away came back."
     whole = next((row for row in figures.recovery if row.name == ALL), None)
     if whole is not None and whole.turns is not None:
-        about += f" It took {whole.turns:g} {plural(round(whole.turns), 'turn')} (median)."
+        about += f" It took {whole.turns:g} {'turn' if whole.turns == 1 else 'turns'} (median)."
     if read is not None and of is not None and read < of:
         about += f" Reactions were read from {read:,} of {of:,} sessions."
     heads = ("fault", "times", *(head for _, head in _REACTIONS), "back")
@@ -290,10 +291,6 @@ def points(difference: float) -> str:
 
 def interval(low: float, high: float, sign: str = "+") -> str:
     return f"[{100 * low + 0.0:{sign}.1f}, {100 * high + 0.0:{sign}.1f}]"
-
-
-def plural(count: int, noun: str) -> str:
-    return noun if count == 1 else f"{noun}s"
 
 
 def _number(value: float | None, digits: int) -> str:

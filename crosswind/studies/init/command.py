@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from crosswind.gateway.counts import count
+
 
 @click.command(
     short_help="Write a first configuration, tasks and an agent.",
@@ -36,7 +38,6 @@ Examples:
 def init(folder: Path, upstream: str, place: str | None, limit: int) -> None:
     """Write crosswind.yaml, tasks.jsonl and agent.py, and say how to go on. No file is overwritten."""
     from crosswind.gateway.trajectory.commands.store_option import open_named
-    from crosswind.studies.drop.sections import plural
     from crosswind.studies.init.files import EXAMPLE, make_files
     from crosswind.studies.init.recorded import read_material
 
@@ -60,11 +61,10 @@ def init(folder: Path, upstream: str, place: str | None, limit: int) -> None:
             (folder / name).write_text(text, "utf-8", errors="backslashreplace")
     except OSError as error:
         raise click.UsageError(f"{folder} can't be written: {error}") from None
-    tasks, tools = len(material.tasks), len(material.tools)
-    written = f"{tasks} {plural(tasks, 'task')}, {tools} {plural(tools, 'tool')}"
+    written = f"{count(len(material.tasks), 'task')}, {count(len(material.tools), 'tool')}"
     click.echo(f"{written} in {folder}: {', '.join(files)}")
     if material.left_out:
-        told = ", ".join(f"{count:,} {reason}" for reason, count in material.left_out.items())
+        told = ", ".join(f"{number:,} {reason}" for reason, number in material.left_out.items())
         click.echo(f"Sessions left out: {told}.")
     if place is not None:
         click.echo(

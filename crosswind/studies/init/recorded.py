@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from crosswind.gateway.trajectory.store import Store, iterate_sessions
+from crosswind.gateway.trajectory.store import Store
 from crosswind.injectors.conversation import Item, UserText
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.targets import ToolClass
@@ -17,7 +17,7 @@ def read_material(store: Store, limit: int) -> Material:
     """What the newest sessions began with, each text once, and the tools that they declared."""
     tasks: dict[str, dict[str, Any]] = {}
     tools: dict[str, ToolClass] = {}
-    stored = sum(1 for _ in iterate_sessions(store))
+    stored = store.counts()["sessions"]
     newest = min(stored, limit)
     repeated = 0
     for recorded in read_stored_conversations(store, limit):

@@ -94,7 +94,8 @@ def preview(
         plans = [make_plan(one) for one in range(seed, seed + seeds)]
     with served.open_texts() as texts:
         drawn = [(plan, list(preview_events(plan, recorded, texts=texts))) for plan in plans]
-        calm = find_noise(recorded, drawn, map(make_plan, range(seed + seeds, seed + TRIED)), texts)
+        others = map(make_plan, range(seed + seeds, seed + TRIED))
+        calm = None if as_json else find_noise(recorded, drawn, others, texts)
     shown = [
         (plan, [one for one in events if one.after is not None or not only_changed]) for plan, events in drawn
     ]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crosswind.figures.gate import Gate, judge
+from crosswind.gateway.counts import count
 from crosswind.gateway.trajectory.commands.store_option import open_named, store_option
 from crosswind.gateway.whole_file import OutFile, write_whole
 from crosswind.studies.drop.outputs import Outputs, gate_options, output_options
@@ -124,16 +125,14 @@ _NO_DROP = (
 
 def _tell_void(measured: Sequence[StoreDrop]) -> str:
     """How many sessions with rewards don't count, and why, as the end of a sentence."""
-    from crosswind.studies.drop.sections import plural
-
     rewarded = [one for drop in measured for one in drop.attempts if one.success is not None]
     void = Counter(one.void.value for one in rewarded if one.void is not None)
     if not void:
         return ""
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(void.items()))
+    reasons = ", ".join(f"{times:,} {reason}" for reason, times in sorted(void.items()))
     return (
-        f"; void, so that they don't count, are {void.total():,} of the {len(rewarded):,} "
-        f"{plural(len(rewarded), 'session')} with rewards ({reasons})"
+        f"; void, so that they don't count, are {void.total():,} of the "
+        f"{count(len(rewarded), 'session')} with rewards ({reasons})"
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
+from crosswind.gateway.counts import count
 from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.record import Delivered, Event, Trajectory
@@ -117,6 +118,5 @@ def _shorten_list(name: str, value: Any, before: Any) -> str:
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1] and isinstance(pair[0], dict), pairs))
     if not same:
         return _write(value)
-    noun = _ITEMS.get(name, "item")
-    counted = f"… {same} {noun}{'' if same == 1 else 's'} as before"
+    counted = f"… {count(same, _ITEMS.get(name, 'item'))} as before"
     return f"[{','.join([counted, *map(_write, value[same:])])}]"

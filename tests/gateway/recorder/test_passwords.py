@@ -65,7 +65,7 @@ HARMLESS = (
     "if password1 == password2 and form.password != password2:",
     "secret = base64.b64decode(secret[6:]), is_password: FilterOrBool = True, password: secret|passcode",
     "password: userPassword, secret: clientSecret, pwd=currentPwd1",
-    "PWD=/home/user1/project2 OLDPWD=~/work2/app3 pwd: ./build2/out4",
+    "PWD=/home/user1/project2 OLDPWD=~/work2/app3 pwd: ./build2/out4 PWD=/tmp/build~1/x7",
     "/etc/passwd:12:root:x:0:0:root:/root:/bin/bash",
     "arn:aws:secretsmanager:eu-west-1:123456789012:secret:shop-db-x1Y2z3",
     "password: scram-sha-256, password: argon2id",
