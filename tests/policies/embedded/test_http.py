@@ -186,7 +186,7 @@ def test_a_clients_departure_frees_its_row(served: Served) -> None:
 )
 def test_a_bad_request_names_its_field(served: Served, fields: dict[str, Any], param: str) -> None:
     body = {"model": "policy", "messages": ASK} | fields
-    response = httpx.post(f"{served.url}/v1/chat/completions", json=body)
+    response = httpx.post(f"{served.url}/v1/chat/completions", json=body, timeout=60)
     assert response.status_code == 400
     assert response.json()["error"]["param"] == param
 
@@ -195,9 +195,9 @@ def test_errors_reach_the_sdk_as_its_own(served: Served, sdk: OpenAI) -> None:
     with pytest.raises(openai.BadRequestError, match="context is 1024") as caught:
         sdk.chat.completions.create(model="p", messages=[{"role": "user", "content": "word " * 2000}])
     assert caught.value.code == "context_length_exceeded"
-    broken = httpx.post(f"{served.url}/v1/chat/completions", content=b"{")
+    broken = httpx.post(f"{served.url}/v1/chat/completions", content=b"{", timeout=60)
     assert broken.status_code == 400 and "JSON" in broken.json()["error"]["message"]
-    assert httpx.get(f"{served.url}/nowhere").status_code == 404
+    assert httpx.get(f"{served.url}/nowhere", timeout=60).status_code == 404
 
 
 async def test_models_and_the_asynchronous_sdk(served: Served) -> None:
@@ -209,7 +209,7 @@ async def test_models_and_the_asynchronous_sdk(served: Served) -> None:
 
 
 def test_health(served: Served) -> None:
-    assert httpx.get(f"{served.url}/health").json() == {"status": "ok"}
+    assert httpx.get(f"{served.url}/health", timeout=60).json() == {"status": "ok"}
 
 
 def test_prefixes_are_reused_within_and_across_sessions(served: Served) -> None:
